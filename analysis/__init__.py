@@ -1,0 +1,1 @@
+"""From records to numbers; never touches a bench."""

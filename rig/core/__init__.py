@@ -1,0 +1,1 @@
+"""The vocabulary every other package speaks: values, protocols, clock, record format, errors."""

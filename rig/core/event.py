@@ -1,0 +1,51 @@
+"""Events: what happened, sparse and durable. One record is an ordered chain of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class Kind(StrEnum):
+    """What an event says; the body's keys are listed per kind."""
+
+    TRIAL_STARTED = "trial_started"  # task, item, scenario, agent, bench, seed, monitor
+    OBSERVED = "observed"  # observation_id, readings
+    PROPOSED = "proposed"  # action_id, tool, arguments, observation_id, think_s: what the agent asks for
+    AUTHORISED = "authorised"  # action_id, allowed, reasons: what the gate says of it
+    COMMANDED = (
+        "commanded"  # action_id, actuators, ticks, from, to: what is about to reach the actuators (intent)
+    )
+    EFFECTED = "effected"  # action_id, status, peaks, duration_s: what was measured afterwards (outcome)
+    REPLIED = "replied"  # action_id, status, message: what the agent is told
+    SAID = "said"  # who, text
+    VERDICT = "verdict"  # rule, verdict, margin, values, ages_s
+    INTERVENED = "intervened"  # rule, response, state, reason
+    RESET = "reset"  # who, cause
+    PERSON = "person"  # what, ...: behaviour of the care recipient
+    CALLED = "called"  # level, reason, by
+    NOTED = "noted"  # text
+    FAULT = "fault"  # what, channel, detail
+    TELEMETRY_CLOSED = "telemetry_closed"  # file, sha256, ticks
+    TRIAL_ENDED = "trial_ended"  # ending, reason, elapsed_s, counts
+
+
+class Severity(StrEnum):
+    """How much an event matters to a reader in a hurry."""
+
+    INFO = "info"
+    NOTICE = "notice"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened at trial time ``t_ns``; ``body`` is strict JSON (no NaN)."""
+
+    t_ns: int
+    kind: Kind
+    source: str
+    body: Mapping[str, Json] = field(default_factory=dict)
+    severity: Severity = Severity.INFO

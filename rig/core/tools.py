@@ -1,0 +1,159 @@
+"""The agent's tools: one typed schema, whatever connects the agent to the rig.
+
+An `Action` is a tool call with validated arguments; a `Reply` tells the agent what was *measured*,
+never merely that a command was accepted. Unknown fields, strings where numbers belong and numbers
+that are not finite are refused before anything else looks at the call.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from rig.core.errors import UsageError
+
+
+class Status(StrEnum):
+    """What became of an action."""
+
+    COMPLETED = "completed"
+    STOPPED_BY_MONITOR = "stopped_by_monitor"
+    REFUSED_BY_GATE = "refused_by_gate"
+    TIMED_OUT = "timed_out"
+    SUPERSEDED = "superseded"
+    FAULT = "fault"
+
+
+class _Tool(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class Observe(_Tool):
+    """Look at every sensor you have; returns values with units, ages and quality."""
+
+    tool: Literal["observe"] = "observe"
+
+
+class Say(_Tool):
+    """Say something to the person."""
+
+    tool: Literal["say"] = "say"
+    text: Text
+
+
+class Ask(_Tool):
+    """Ask the person something and wait for an answer."""
+
+    tool: Literal["ask"] = "ask"
+    text: Text
+    timeout_s: Annotated[float, Field(gt=0, le=60)] = 10.0
+
+
+class WaitUntil(_Tool):
+    """Let time pass until something happens or the time is up; sensing and guarding go on."""
+
+    tool: Literal["wait_until"] = "wait_until"
+    event: Annotated[
+        Literal["any", "swallow", "cough", "speech", "movement", "alarm", "due"],
+        Field(description="What ends the wait early; 'any' is whichever comes first"),
+    ] = "any"
+    timeout_s: Annotated[float, Field(gt=0, le=14400)]
+
+
+class MoveTo(_Tool):
+    """Move the tool to a named place."""
+
+    tool: Literal["move_to"] = "move_to"
+    target: Literal["rest", "bowl", "near_mouth", "lips"]
+    speed: Literal["slow", "normal", "fast"] = "normal"
+    guard_n: Annotated[
+        float | None,
+        Field(gt=0, le=10, description="Stop the move when the wrist feels this much force (newtons)"),
+    ] = 1.0
+
+
+class Act(_Tool):
+    """Carry out a skill."""
+
+    tool: Literal["act"] = "act"
+    skill: Literal["scoop", "transfer", "withdraw", "wipe", "turn_left", "turn_right", "turn_back"]
+
+
+class SetBed(_Tool):
+    """Move one part of the bed; angles in degrees, height in metres, rails 0 (down) or 1 (up)."""
+
+    tool: Literal["set_bed"] = "set_bed"
+    part: Literal["back", "height", "rails"]
+    value: Annotated[float, Field(ge=0, le=90)]
+
+
+class CallHuman(_Tool):
+    """Call a carer; always accepted."""
+
+    tool: Literal["call_human"] = "call_human"
+    level: Literal["info", "assist", "urgent"]
+    reason: Text
+
+
+class Note(_Tool):
+    """Write a line in the care notes."""
+
+    tool: Literal["note"] = "note"
+    text: Text
+
+
+class Stop(_Tool):
+    """Stop all motion now; always accepted, also in the middle of a move."""
+
+    tool: Literal["stop"] = "stop"
+
+
+class Finish(_Tool):
+    """Say that the job is over, done or not."""
+
+    tool: Literal["finish"] = "finish"
+    summary: Text
+
+
+Action = Observe | Say | Ask | WaitUntil | MoveTo | Act | SetBed | CallHuman | Note | Stop | Finish
+TOOLS: dict[str, type[_Tool]] = {
+    "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
+    "set_bed": SetBed, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,
+}  # fmt: skip
+_adapter: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="tool")])
+
+
+def parse_action(tool: str, arguments: dict[str, Any]) -> Action:
+    """Return the validated action for a tool call as it came from outside.
+
+    Raises:
+        UsageError: If the tool is unknown or any argument is; all mistakes at once.
+    """
+    try:
+        return _adapter.validate_python({**arguments, "tool": tool})
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(p) for p in e['loc'][1:]) or 'tool'}: {e['msg']}" for e in error.errors()
+        )
+        raise UsageError(f"{tool}: {problems}") from None
+
+
+class Reply(BaseModel):
+    """What the agent is told after an action: measured, with job time and an observation id."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Status
+    message: str
+    elapsed_s: Annotated[float, Field(description="Job time the action took, thinking included")]
+    job_time_s: Annotated[float, Field(description="Job time now")]
+    observation_id: int
+    peak_force_n: Annotated[
+        float | None, Field(description="Largest wrist force measured during the action")
+    ] = None
+    measured: dict[str, float | None] = Field(default_factory=dict)
+    heard: list[str] = Field(default_factory=list, description="What the person said meanwhile")
+    noticed: list[str] = Field(default_factory=list, description="Coughs, swallows, alarms meanwhile")

@@ -1,0 +1,1 @@
+"""The simulated bench: a backend like any other."""
