@@ -1,0 +1,148 @@
+"""Exact bounds on a pass or failure probability, and what they say about a horizon without a model.
+
+Every bound is about trials like the ones seen: a finite suite of tasks, independent draws. None is a
+posterior, and none covers a hazard that no scenario contains.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.columns import BoolArray, FloatArray
+from rig.core.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval with its level and method; infinite or 0 where it is open.
+
+    ``confidence`` is two-sided: each end alone holds at ``(1 + confidence) / 2``.
+    """
+
+    low: float
+    high: float
+    confidence: float
+    method: str
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+def exact_lower(passes: int, trials: int, confidence: float = 0.95) -> float:
+    """Return the one-sided exact (Clopper-Pearson) lower bound on a probability.
+
+    >>> round(exact_lower(30, 30), 5)
+    0.90497
+    """
+    from scipy.special import betaincinv
+
+    _check(passes, trials, confidence)
+    return 0.0 if passes == 0 else float(betaincinv(passes, trials - passes + 1, 1.0 - confidence))
+
+
+def exact_upper(events: int, trials: int, confidence: float = 0.95) -> float:
+    """Return the one-sided exact (Clopper-Pearson) upper bound on a probability.
+
+    >>> round(exact_upper(0, 30), 5)
+    0.09503
+    """
+    return 1.0 - exact_lower(trials - events, trials, confidence)
+
+
+def exact_interval(passes: int, trials: int, confidence: float = 0.95) -> Interval:
+    """Return the two-sided Clopper-Pearson interval."""
+    each = (1.0 + confidence) / 2.0
+    low, high = exact_lower(passes, trials, each), exact_upper(passes, trials, each)
+    return Interval(low, high, confidence, "Clopper-Pearson")
+
+
+def wilson_interval(passes: int, trials: int, confidence: float = 0.95) -> Interval:
+    """Return Wilson's score interval, which never collapses at 0 or 1.
+
+    >>> round(wilson_interval(10, 10).low, 4)
+    0.7225
+    """
+    from statistics import NormalDist
+
+    _check(passes, trials, confidence)
+    z2 = NormalDist().inv_cdf((1.0 + confidence) / 2.0) ** 2
+    rate = passes / trials
+    middle = (rate + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = math.sqrt(z2 * (rate * (1 - rate) + z2 / (4 * trials)) / trials) / (1 + z2 / trials)
+    return Interval(max(0.0, middle - half), min(1.0, middle + half), confidence, "Wilson")
+
+
+def zero_failure_bound(trials: int, confidence: float = 0.95) -> float:
+    """Return the upper bound on the failure probability after ``trials`` clean independent trials.
+
+    >>> [round(100 * zero_failure_bound(n), 3) for n in (30, 100, 300, 600, 3000)]
+    [9.503, 2.951, 0.994, 0.498, 0.1]
+    """
+    _check(0, trials, confidence)
+    return -math.expm1(math.log1p(-confidence) / trials)
+
+
+def trials_needed(failure_rate: float, failures: int = 0, confidence: float = 0.95) -> int:
+    """Return how many trials show a failure probability of at most ``failure_rate``.
+
+    Args:
+        failure_rate: The probability to be shown, between 0 and 1.
+        failures: Failures allowed among those trials.
+        confidence: One-sided.
+
+    >>> [trials_needed(0.01, failures) for failures in (0, 1, 2)]
+    [299, 473, 628]
+    """
+    if not 0.0 < failure_rate < 1.0:
+        raise UsageError(f"failure_rate must be between 0 and 1, not {failure_rate}")
+    low, high = failures, failures + 1
+    while exact_upper(failures, high, confidence) > failure_rate:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (low, middle) if exact_upper(failures, middle, confidence) <= failure_rate else (middle, high)
+        )
+    return high
+
+
+def monotone_bracket(
+    duration_s: FloatArray, passed: BoolArray, q: float, confidence: float = 0.95
+) -> Interval:
+    """Bracket the horizon at pass probability ``q`` assuming only that passing never gets easier.
+
+    If the pass rate does not rise with duration, trials at least as long as ``d`` pass at most as often
+    as trials of ``d`` do, so their exact lower bound also holds at ``d``. Durations are tested from the
+    shortest up (for the upper end from the longest down) and the first that is not shown ends the row,
+    which keeps the one-sided error of each end at ``1 - confidence``.
+
+    Args:
+        duration_s: Duration of each independent unit, shape (n,).
+        passed: Whether it passed, shape (n,).
+        q: Pass probability that defines the horizon.
+        confidence: One-sided, for each end.
+
+    Returns:
+        ``low`` is 0 and ``high`` infinite where the trials do not show a bound.
+    """
+    durations, cell = np.unique(np.asarray(duration_s, np.float64), return_inverse=True)
+    trials = np.bincount(cell, minlength=len(durations))
+    passes = np.bincount(cell[np.asarray(passed, np.bool_)], minlength=len(durations))
+    low, high = 0.0, math.inf
+    for i, duration in enumerate(durations):
+        if not exact_lower(int(passes[i:].sum()), int(trials[i:].sum()), confidence) >= q:
+            break
+        low = float(duration)
+    for i in range(len(durations) - 1, -1, -1):
+        if not exact_upper(int(passes[: i + 1].sum()), int(trials[: i + 1].sum()), confidence) < q:
+            break
+        high = float(durations[i])
+    return Interval(low, high, 2.0 * confidence - 1.0, "exact, monotone")
+
+
+def _check(passes: int, trials: int, confidence: float) -> None:
+    if not 0 <= passes <= trials or trials < 1:
+        raise UsageError(f"need 0 <= events <= trials and at least one trial, not {passes} of {trials}")
+    if not 0.0 < confidence < 1.0:
+        raise UsageError(f"confidence must be between 0 and 1, not {confidence}")
