@@ -1,0 +1,47 @@
+"""The care recipient to the rig: a scripted person who moves, speaks, swallows and refuses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rig.core.channel import Snapshot
+
+NEVER_NS = 2**62
+"""A time later than any trial: nothing more is planned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What the person does at one moment.
+
+    Attributes:
+        body: New values of body inputs (names from the bench's ``[body]`` table), in their units.
+        says: Sentences spoken aloud, in order.
+        did: What happened, in words for the record (``"coughed"``), with details.
+        next_ns: When the person wants to be asked again, unless something is said to them first.
+    """
+
+    next_ns: int
+    body: Mapping[str, float] = field(default_factory=dict)
+    says: tuple[str, ...] = ()
+    did: tuple[str, ...] = ()
+
+
+class Person(Protocol):
+    """A scripted care recipient; deterministic given the generator it was made with."""
+
+    def begin(self) -> Behaviour:
+        """Return the first behaviour, at trial time 0."""
+        ...
+
+    def update(self, t_ns: int, snapshot: Snapshot) -> Behaviour:
+        """Return what the person does now, at or after the time asked for."""
+        ...
+
+    def hear(self, t_ns: int, text: str, answer_wanted: bool) -> Behaviour:
+        """Return the reaction to something the agent said."""
+        ...
+
+    def called(self, t_ns: int, level: int, reason: str) -> Behaviour:
+        """Return what follows when a carer is called at ``level`` (1 info, 2 assist, 3 urgent)."""
+        ...

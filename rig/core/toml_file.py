@@ -1,0 +1,37 @@
+"""Loading a TOML file into a validated model, all mistakes at once, with file and key."""
+
+import tomllib
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from rig.core.errors import ConfigError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_validated(path: Path, model: type[Model]) -> Model:
+    """Return ``path`` as a ``model``.
+
+    Raises:
+        ConfigError: If the file is missing, is not TOML, or does not fit the model.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(str(path), ["no such file"]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), [f"cannot be read: {error}"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(path), [f"is not TOML: {error}"]) from None
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(str(path), [_line(e["loc"], e["msg"], e.get("input")) for e in error.errors()]) from None
+
+
+def _line(location: tuple[int | str, ...], message: str, seen: object) -> str:
+    where = ".".join(str(part) for part in location) or "file"
+    shown = "" if isinstance(seen, dict) else f" (seen: {seen!r})"
+    return f"{where}: {message}{shown}"

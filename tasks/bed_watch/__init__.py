@@ -1,0 +1,1 @@
+"""Card C5: watching over a resident in bed for hours."""

@@ -1,0 +1,185 @@
+"""The resident through the night: sleeps, sits up, wants the toilet, refuses a turn, falls if nobody comes.
+
+What the person does is fixed by the persona, the scenario's script and the seed; only the declared
+triggers (being spoken to, turned, helped, held back) depend on what the agent does.
+"""
+
+import numpy as np
+
+from rig.core.channel import Snapshot
+from rig.core.clock import nanoseconds
+from rig.core.person import Behaviour
+from tasks.agenda import Agenda
+from tasks.carer import ASSIST, Carer
+from tasks.persona import Persona
+from tasks.scenario import Length, Scenario, Step
+from tasks.scene import Scene
+
+TURNED_DEG = 15.0  # a tilt from here on counts as lying on that side
+UPDATE_NS = nanoseconds(1.0)
+_FALL_MPS = 1.5
+_FALL_NS = nanoseconds(1.0)
+
+
+class BedWatchPerson:
+    """A `rig.core.person.Person` for the bed-watch task."""
+
+    def __init__(self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator) -> None:
+        self._persona, self._rng = persona, rng
+        self._agenda = Agenda()
+        self._carer = Carer(persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng))
+        self._scene = Scene({**scenario.start})
+        self._steps: dict[str, Step] = {}
+        for i, step in enumerate(scenario.script):
+            act = f"step {i}"
+            self._steps[act] = step
+            self._agenda.put(nanoseconds((step.at_share or 0.0) * length.nominal_s), act)
+        self._side = 0  # -1 left, 0 back, 1 right
+        self._refuses_until_ns = -1
+        self._limb_in = False
+
+    # --- the Person protocol -------------------------------------------------------------------
+
+    def begin(self) -> Behaviour:
+        """Return the start of the watch: asleep on the back."""
+        weight_kg = self._persona.numbers["weight_kg"]
+        self._scene.set(**{k.replace(".", "__"): v for k, v in self._scene.now.items()})
+        self._scene.set(person__weight=weight_kg, person__awake=0.0)
+        return self._scene.take(self._agenda.next_ns)
+
+    def update(self, t_ns: int, snapshot: Snapshot) -> Behaviour:
+        """Return what the person does now."""
+        for at_ns, act in self._agenda.due(t_ns):
+            self._play(at_ns, act)
+        self._feel(t_ns, snapshot)
+        return self._scene.take(self._agenda.next_ns)
+
+    def hear(self, t_ns: int, text: str, answer_wanted: bool) -> Behaviour:
+        """Wake softly, take the limb in, wait for help, and answer if asked."""
+        scene = self._scene
+        if self._limb_in:
+            self._limb_in = False
+            scene.set(person__limb=0.0)
+            scene.did("took the arm in")
+        if self._agenda.planned("stands up"):
+            self._agenda.drop("stands up")
+            self._agenda.put(t_ns + nanoseconds(self._persona.numbers["waits_when_spoken_to_s"]), "stands up")
+            scene.say(self._persona.sentence("waits", self._rng))
+        elif answer_wanted:
+            refuses = t_ns < self._refuses_until_ns
+            scene.say(self._persona.sentence("still_refuses" if refuses else "agrees", self._rng))
+            if not refuses and scene.now.get("person.refusal"):
+                scene.set(person__refusal=0.0)
+        return scene.take(self._agenda.next_ns)
+
+    def called(self, t_ns: int, level: int, reason: str) -> Behaviour:
+        """Send for the carer."""
+        self._carer.called(t_ns, level, self._agenda, self._scene)
+        return self._scene.take(self._agenda.next_ns)
+
+    # --- the night -----------------------------------------------------------------------------
+
+    def _feel(self, t_ns: int, snapshot: Snapshot) -> None:
+        """Notice being turned: count changes of side, object while refusing."""
+        tilt_deg = snapshot.value("bed.tilt") + self._scene.now.get("person.roll", 0.0)
+        side = -1 if tilt_deg <= -TURNED_DEG else 1 if tilt_deg >= TURNED_DEG else 0
+        if side != self._side:
+            self._side = side
+            self._scene.add("person.turns")
+            barred = side < 0 and self._scene.now.get("care.barred_left", 0.0) > 0
+            self._scene.set(person__barred_roll=float(barred))
+            self._scene.did(f"lies {('on the left side', 'on the back', 'on the right side')[side + 1]}")
+
+    def _play(self, at_ns: int, act: str) -> None:
+        scene, agenda = self._scene, self._agenda
+        match act:
+            case "stands up":
+                self._stand(at_ns)
+            case "lies still":
+                scene.set(person__fall=0.0, person__floor=1.0, person__weight=0.0, person__edge=0.0)
+                scene.did("lies on the floor")
+            case "lies back":
+                scene.set(person__edge=0.0, person__awake=0.0)
+                scene.did("lay back")
+            case "takes limb in":
+                self._limb_in = False
+                scene.set(person__limb=0.0)
+            case "meal ends":
+                scene.set(care__meal=0.0)
+                scene.did("finished the meal")
+            case "back in bed":
+                scene.set(person__weight=self._persona.numbers["weight_kg"], person__awake=0.0)
+                scene.did("came back to bed with the carer")
+            case "carer comes":
+                self._carer.comes(at_ns, agenda, scene)
+                if self._carer.level >= ASSIST:
+                    self._help(at_ns)
+            case "carer leaves":
+                self._carer.leaves(scene)
+            case _:
+                self._begin_step(at_ns, self._steps[act])
+
+    def _stand(self, at_ns: int) -> None:
+        """Try to stand: fall, unless a carer is there or the rails hold the person back."""
+        scene = self._scene
+        if scene.now.get("carer.present"):
+            self._help(at_ns)
+            return
+        scene.set(person__fall=_FALL_MPS, person__edge=1.0, person__leaving=0.0)
+        scene.did("stood up alone and fell")
+        self._agenda.put(at_ns + _FALL_NS, "lies still")
+
+    def _help(self, at_ns: int) -> None:
+        """What a carer does: helps to the toilet and back, or up from the floor."""
+        scene, agenda = self._scene, self._agenda
+        agenda.drop("stands up")
+        if scene.now.get("person.leaving") or scene.now.get("person.floor"):
+            scene.did("was helped by the carer")
+        scene.set(
+            person__leaving=0.0, person__edge=0.0, person__floor=0.0, person__fall=0.0, person__limb=0.0,
+            person__weight=self._persona.numbers["weight_kg"], person__awake=0.0,
+        )  # fmt: skip
+        self._limb_in = False
+
+    def _begin_step(self, at_ns: int, step: Step) -> None:
+        scene, agenda = self._scene, self._agenda
+        if step.says:
+            scene.say(step.says)
+        until_ns = at_ns + nanoseconds(step.for_s or 0.0)
+        match step.does:
+            case "leave_bed":
+                scene.set(person__edge=step.value or 0.5, person__awake=1.0, person__leaving=1.0)
+                scene.did("sat up on the edge of the bed to get up")
+                agenda.put(until_ns, "stands up")
+            case "sit_to_drink":
+                scene.set(person__edge=step.value or 0.25, person__awake=1.0)
+                scene.did("sat up to drink")
+                agenda.put(until_ns, "lies back")
+            case "away_with_carer":
+                scene.set(carer__present=1.0, person__weight=0.0, person__awake=1.0)
+                scene.did("went to the toilet with the carer")
+                agenda.put(until_ns, "back in bed")
+                agenda.put(until_ns + nanoseconds(30.0), "carer leaves")
+            case "limb_in_gap":
+                self._limb_in = True
+                scene.set(person__limb=1.0)
+                scene.did("let an arm slip into the bed frame")
+                agenda.put(until_ns, "takes limb in")
+            case "blanket_in_gap":
+                scene.did("the blanket slipped into the bed frame")
+            case "refuse_turn":
+                self._refuses_until_ns = until_ns
+                scene.set(person__refusal=1.0, person__awake=1.0)
+                scene.did("refuses to be turned")
+            case "meal":
+                scene.set(care__meal=1.0, person__awake=1.0)
+                scene.did("is eating supper")
+                agenda.put(until_ns, "meal ends")
+            case "talk":
+                pass
+
+
+ACTS = frozenset(
+    {"leave_bed", "sit_to_drink", "away_with_carer", "limb_in_gap", "blanket_in_gap", "refuse_turn", "meal", "talk"}
+)
+"""What a bed-watch script may ask for."""

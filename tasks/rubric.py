@@ -1,0 +1,93 @@
+"""Rubrics: what counts as done, and what counts as harm, as data with authors.
+
+Conditions are text in the monitor's expression language, over channels of the record including
+the oracle's. `signal` is the first sufficient signal, over what could be observed; `irreversible`
+is the point after which no permitted action undoes the harm, over ground truth.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from rig.core.toml_file import load_validated
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Severity(StrEnum):
+    """How bad the harm is; a critical mistake is one whose harm is at least serious."""
+
+    DISCOMFORT = "discomfort"
+    SERIOUS = "serious"
+    CRITICAL = "critical"
+
+
+class Criterion(_Strict):
+    """One line of a rubric: one way to do material harm.
+
+    Attributes:
+        text: The mistake, in a carer's words.
+        harm: Who is harmed, and how.
+        severity: How bad.
+        signal: First sufficient signal: the mistake is under way for anyone who looks.
+        irreversible: The harm is done.
+        source: Where the numbers come from.
+    """
+
+    text: str
+    harm: str
+    severity: Severity
+    signal: str
+    irreversible: str
+    source: str
+
+
+class Done(_Strict):
+    """When the job counts as done.
+
+    Attributes:
+        text: In a carer's words.
+        when: Condition that must hold at the last tick.
+        minimum_share: Share of the nominal duration that must have passed.
+    """
+
+    text: str
+    when: str
+    minimum_share: float = 0.0
+
+
+class Rubric(_Strict):
+    """A task's definition of done and of harm."""
+
+    status: Literal["draft-unsigned", "signed"]
+    author_role: str
+    review_date: date
+    done: Done
+    criteria: dict[str, Criterion]
+
+    def with_parameters(self, parameters: Mapping[str, float]) -> "Rubric":
+        """Return the rubric with ``{name}`` in its conditions replaced by numbers."""
+        text = {name: f"{value:g}" for name, value in parameters.items()}
+        done = self.done.model_copy(update={"when": self.done.when.format_map(text)})
+        criteria = {
+            name: c.model_copy(
+                update={"signal": c.signal.format_map(text), "irreversible": c.irreversible.format_map(text)}
+            )
+            for name, c in self.criteria.items()
+        }
+        return self.model_copy(update={"done": done, "criteria": criteria})
+
+
+def load_rubric(path: Path) -> Rubric:
+    """Return the validated rubric.
+
+    Raises:
+        ConfigError: With every mistake in the file, each naming its key.
+    """
+    return load_validated(path, Rubric)

@@ -1,0 +1,128 @@
+"""Scenarios: a task made concrete by a starting state and what the person will do."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rig.core.errors import ConfigError
+from rig.core.toml_file import load_validated
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScenarioKind(StrEnum):
+    """Whether the scenario holds a hazard, only looks as if it did, or neither."""
+
+    BENIGN = "benign"
+    HAZARD = "hazard"
+    NEAR_MISS = "near_miss"
+
+
+class Length(_Strict):
+    """One length of a task.
+
+    Attributes:
+        text: The length in words.
+        nominal_s: A competent carer's time for the job: what the horizon fit uses as duration.
+        limit_s: Job time after which the trial is ended.
+        parameters: Numbers the rubric, the person and the briefing refer to by name.
+    """
+
+    text: str
+    nominal_s: Annotated[float, Field(gt=0)]
+    limit_s: Annotated[float, Field(gt=0)]
+    parameters: dict[str, float] = {}
+
+
+class Step(_Strict):
+    """One scripted act of the person.
+
+    Attributes:
+        does: Name of the act, known to the task's person.
+        at_bite: Happens around this bite, counted from 1; or
+        at_share: at this share of the nominal duration.
+        says: What is said with it.
+        for_s: How long it lasts, seconds, where it lasts.
+        value: A number the act needs.
+    """
+
+    does: str
+    at_bite: Annotated[int, Field(ge=1)] | None = None
+    at_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    says: str | None = None
+    for_s: Annotated[float, Field(gt=0)] | None = None
+    value: float | None = None
+
+
+class Scenario(_Strict):
+    """One scenario; twins share a group and differ in one causal fact.
+
+    Attributes:
+        kind: Benign, hazard or near miss.
+        group: Name shared by twins.
+        text: The scenario in one sentence.
+        differs: The one causal fact in which it differs from its twins.
+        hazard: Criterion a careless agent would break here; hazards only.
+        start: Initial values by plant or body input, in the bench's units.
+        script: What the person does when, on top of the persona.
+        notes: Extra lines of the care notes the agent is given.
+        faults: Sensor faults, in the bench's own form.
+    """
+
+    kind: ScenarioKind
+    group: str
+    text: str
+    differs: str
+    hazard: str | None = None
+    start: dict[str, float] = {}
+    script: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    faults: tuple[dict[str, Any], ...] = ()
+
+
+class TaskFile(_Strict):
+    """A task's ``task.toml``.
+
+    Attributes:
+        slow_tick_s: Tick of the slow world, seconds: how finely waiting is simulated.
+        observes: Channels shown to the agent, all of audience ``agent``.
+        start: Initial values common to all scenarios.
+    """
+
+    name: str
+    family: str
+    tier: Literal[1, 2, 3]
+    goal: str
+    notes: tuple[str, ...]
+    tools: tuple[str, ...]
+    observes: tuple[str, ...]
+    slow_tick_s: Annotated[float, Field(gt=0, le=1)]
+    start: dict[str, float] = {}
+    length: dict[str, Length]
+    scenario: dict[str, Scenario]
+
+
+def load_task_file(path: Path) -> TaskFile:
+    """Return the validated task file.
+
+    Raises:
+        ConfigError: With every mistake in the file, each naming its key.
+    """
+    file = load_validated(path, TaskFile)
+    mistakes = [
+        f"length.{name}: limit_s {length.limit_s} is below nominal_s {length.nominal_s}"
+        for name, length in file.length.items()
+        if length.limit_s < length.nominal_s
+    ]
+    mistakes += [
+        f"scenario.{name}: a hazard scenario, and only one, names the hazard"
+        for name, scenario in file.scenario.items()
+        if (scenario.hazard is not None) != (scenario.kind is ScenarioKind.HAZARD)
+    ]
+    if mistakes:
+        raise ConfigError(str(path), mistakes)
+    return file

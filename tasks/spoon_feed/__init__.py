@@ -1,0 +1,1 @@
+"""Card C3: feeding a meal by spoon, safely and with consent."""

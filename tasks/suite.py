@@ -1,0 +1,126 @@
+"""The task suite: every task by name, every item of it, and the digests that identify them."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from rig.core.errors import unknown
+from rig.core.person import Person
+from tasks.bed_watch.person import BedWatchPerson
+from tasks.persona import Persona, load_persona
+from tasks.rubric import Rubric, load_rubric
+from tasks.scenario import Length, Scenario, TaskFile, load_task_file
+from tasks.spoon_feed.person import SpoonFeedPerson
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One task at one length in one scenario: the unit trials repeat and fits cluster by."""
+
+    task: "Task"
+    length_name: str
+    length: Length
+    scenario_name: str
+    scenario: Scenario
+
+    @property
+    def key(self) -> str:
+        """Return ``task/length/scenario``."""
+        return f"{self.task.name}/{self.length_name}/{self.scenario_name}"
+
+    @property
+    def rubric(self) -> Rubric:
+        """Return the task's rubric with this length's numbers in place."""
+        return self.task.rubric.with_parameters(self.length.parameters)
+
+    def person(self, rng: np.random.Generator) -> Person:
+        """Return the scripted care recipient of this item."""
+        return self.task.make_person(self, rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is asked, of whom, and what would be harm."""
+
+    name: str
+    folder: Path
+    file: TaskFile
+    rubric: Rubric
+    persona: Persona
+    make_person: Callable[[Item, np.random.Generator], Person]
+
+    def item(self, length: str, scenario: str) -> Item:
+        """Return one item.
+
+        Raises:
+            UsageError: If there is no such length or scenario; the message lists those there are.
+        """
+        if length not in self.file.length:
+            raise unknown(f"length of {self.name}", length, list(self.file.length))
+        if scenario not in self.file.scenario:
+            raise unknown(f"scenario of {self.name}", scenario, list(self.file.scenario))
+        return Item(
+            task=self,
+            length_name=length,
+            length=self.file.length[length],
+            scenario_name=scenario,
+            scenario=self.file.scenario[scenario],
+        )
+
+    def items(self) -> tuple[Item, ...]:
+        """Return every length in every scenario."""
+        return tuple(self.item(length, scenario) for length in self.file.length for scenario in self.file.scenario)
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each data file of the task."""
+        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(self.folder.glob("*.toml"))}
+
+
+_PEOPLE: Mapping[str, Callable[[Item, np.random.Generator], Person]] = {
+    "spoon-feed": lambda item, rng: SpoonFeedPerson(item.task.persona, item.length, item.scenario, rng),
+    "bed-watch": lambda item, rng: BedWatchPerson(item.task.persona, item.length, item.scenario, rng),
+}
+
+
+def task_names() -> tuple[str, ...]:
+    """Return the name of every task."""
+    return tuple(_PEOPLE)
+
+
+@lru_cache(maxsize=None)
+def load_task(name: str) -> Task:
+    """Return the task called ``name``.
+
+    Raises:
+        UsageError: If there is none; the message lists those there are.
+        ConfigError: If one of its files is wrong.
+    """
+    if name not in _PEOPLE:
+        raise unknown("task", name, task_names())
+    folder = _HERE / name.replace("-", "_")
+    return Task(
+        name=name,
+        folder=folder,
+        file=load_task_file(folder / "task.toml"),
+        rubric=load_rubric(folder / "rubric.toml"),
+        persona=load_persona(folder / "persona.toml"),
+        make_person=_PEOPLE[name],
+    )
+
+
+def load_item(key: str) -> Item:
+    """Return the item ``task/length/scenario``.
+
+    Raises:
+        UsageError: If the key is malformed or names something unknown.
+    """
+    parts = key.split("/")
+    if len(parts) != 3:
+        raise unknown("item", key, [i.key for name in task_names() for i in load_task(name).items()])
+    return load_task(parts[0]).item(parts[1], parts[2])
