@@ -1,0 +1,125 @@
+"""The functions of the expression grammar: what each takes and the node it makes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from safety_monitor.nodes import (
+    FOREVER,
+    Absolute,
+    Age,
+    Begins,
+    Changes,
+    Extreme,
+    Held,
+    Node,
+    Numeric,
+    Rate,
+    Rises,
+    Since,
+    Unanswered,
+    Unchanged,
+    Valid,
+    Window,
+    Within,
+)
+from safety_monitor.units import aligned, composed
+
+
+class Takes(StrEnum):
+    """What may stand in a function's place for an argument."""
+
+    TRUTH = "condition"
+    NUMBER = "number"
+    CHANNEL = "channel"
+    SPAN = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function: the arguments it takes, those that may be left out, and what it makes.
+
+    Attributes:
+        takes: Kind of each argument; with ``many`` the last one repeats.
+        make: From the arguments (nodes, and spans in ns) to the node.
+        text: What it means, for people.
+        optional: How many arguments at the end may be left out.
+        many: Whether the last kind may repeat.
+    """
+
+    takes: tuple[Takes, ...]
+    make: Callable[..., Node]
+    text: str
+    optional: int = 0
+    many: bool = False
+
+    def shown(self, name: str) -> str:
+        """Return how the function is written, for messages."""
+        kinds = [str(k) for k in self.takes]
+        for i in range(len(kinds) - self.optional, len(kinds)):
+            kinds[i] = f"[{kinds[i]}]"
+        return f"{name}({', '.join(kinds)}{', ...' if self.many else ''})"
+
+    def takes_at(self, i: int) -> Takes | None:
+        """Return the kind of argument ``i``, None where there is no such argument."""
+        if i < len(self.takes):
+            return self.takes[i]
+        return self.takes[-1] if self.many else None
+
+    @property
+    def least(self) -> int:
+        """The number of arguments that must be given."""
+        return len(self.takes) - self.optional
+
+
+def _extreme(op: Literal["min", "max"]) -> Callable[..., Node]:
+    def make(*args: Numeric) -> Node:
+        first = args[0]
+        same = tuple(aligned(first, x)[1] for x in args[1:])
+        return Extreme(op, (first, *same), first.unit)
+
+    return make
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "abs": Function((Takes.NUMBER,), lambda x: Absolute(x, x.unit), "magnitude"),
+    "min": Function((Takes.NUMBER, Takes.NUMBER), _extreme("min"), "the smallest now", many=True),
+    "max": Function((Takes.NUMBER, Takes.NUMBER), _extreme("max"), "the largest now", many=True),
+    "rate": Function(
+        (Takes.CHANNEL,),
+        lambda x: Rate(x, composed(x.unit, "/", "s")),
+        "change per second between two samples",
+    ),
+    "lowest": Function(
+        (Takes.CHANNEL, Takes.SPAN),
+        lambda x, d: Window("lowest", x, d, x.unit),
+        "the lowest in the last time",
+    ),
+    "highest": Function(
+        (Takes.CHANNEL, Takes.SPAN),
+        lambda x, d: Window("highest", x, d, x.unit),
+        "the highest in the last time",
+    ),
+    "age": Function((Takes.CHANNEL,), Age, "time since the newest reading was sampled"),
+    "unchanged": Function((Takes.CHANNEL,), Unchanged, "time since the reading last changed"),
+    "valid": Function((Takes.CHANNEL,), Valid, "the reading is good, in range and fresh"),
+    "rises": Function((Takes.CHANNEL,), Rises, "the reading went up at this tick"),
+    "changes": Function((Takes.CHANNEL,), Changes, "the reading changed at this tick"),
+    "begins": Function((Takes.TRUTH,), Begins, "true now and not at the tick before"),
+    "held": Function((Takes.TRUTH, Takes.SPAN), Held, "true without a break for at least the time"),
+    "within": Function((Takes.TRUTH, Takes.SPAN), Within, "true at some moment of the last time"),
+    "ever": Function((Takes.TRUTH,), lambda x: Within(x, FOREVER), "true at some moment so far"),
+    "since": Function(
+        (Takes.TRUTH, Takes.TRUTH, Takes.SPAN),
+        lambda x, start, d=FOREVER: Since(x, start, d),
+        "the second was true in the last time and the first ever since",
+        optional=1,
+    ),
+    "unanswered": Function(
+        (Takes.TRUTH, Takes.TRUTH, Takes.SPAN),
+        Unanswered,
+        "the first was true at least the time ago and the second not from then to now",
+    ),
+}
+"""Every function by name."""
