@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analysis.columns import FloatArray, IntArray
 from analysis.counter import stream_key
-from analysis.fit import Cells, LogisticFit, logit
+from analysis.fit import Cells, LogisticFit, expit, logit
 from rig.core.errors import UsageError
 
 
@@ -122,6 +122,18 @@ class Replicates:
             horizon = self.centre + (logit(q) - level) / slope
         above = np.where(fitted, level + slope * mean >= logit(q), rate >= q)
         return np.where(falling, horizon, np.where(above, np.inf, -np.inf))
+
+    def rates(self, log_s: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of the pass probability at each log duration, shape (n,)."""
+        from analysis import kernels
+
+        level, slope, _, rate = self.estimates.T
+        fitted = (self.kinds == kernels.FITTED) | (self.kinds == kernels.SEPARATED)
+        eta = level[:, None] + slope[:, None] * (log_s - self.centre)[None, :]
+        p = np.where(fitted[:, None], expit(eta), rate[:, None])
+        tail = (1.0 - confidence) / 2.0
+        low, high = np.quantile(p, (tail, 1.0 - tail), axis=0)
+        return low, high
 
     def band(self, q: float, confidence: float) -> Band:
         """Return the percentile band of the horizon at pass probability ``q``."""

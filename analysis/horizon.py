@@ -1,0 +1,318 @@
+"""From a trial table to a horizon report: one estimate per agent, task family, tier and definition."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+
+from analysis.columns import BoolArray, FloatArray, IntArray
+from analysis.estimate import EstimateOptions, Group, estimate
+from analysis.findings import Estimate, Flag, Refusal
+from analysis.fit import Cells
+from analysis.trials import OUTCOMES, Definition, TrialTable
+from rig.core.errors import UsageError
+
+
+class Configurations(StrEnum):
+    """What to do with an agent whose trials ran under different configurations."""
+
+    REFUSE = "refuse"
+    POOL = "pool"
+    SPLIT = "split"
+
+
+class Weighting(StrEnum):
+    """How trials count."""
+
+    NONE = "none"
+    TASK = "task"
+    INVSQRT_FAMILY = "invsqrt_family"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HorizonOptions:
+    """What to report and how.
+
+    Attributes:
+        estimate: How each estimate is made.
+        by_family: Also estimate each task family of an agent on its own.
+        configurations: What to do with an agent whose trials carry different configuration digests.
+        weighting: ``none`` (the RUN protocol), each ``task`` alike, or tasks weighted by one over the
+            square root of the number of tasks in their family, as METR does.
+    """
+
+    estimate: EstimateOptions = field(default_factory=EstimateOptions)
+    by_family: bool = True
+    configurations: Configurations = Configurations.REFUSE
+    weighting: Weighting = Weighting.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Whose horizon it is. Tiers and embodiments are never mixed.
+
+    Attributes:
+        family: Task family, or None for all families together.
+        embodiment: How the bench is embodied, "" where a tier has none.
+        config_digest: Set where configurations were split.
+    """
+
+    agent: str
+    family: str | None
+    tier: int
+    embodiment: str
+    definition: Definition
+    config_digest: str | None = None
+
+    def __str__(self) -> str:
+        where = f"tier {self.tier}" + (f" {self.embodiment}" if self.embodiment else "")
+        parts = [self.agent, self.family or "all families", where, str(self.definition)]
+        return ", ".join(parts + ([self.config_digest[:12]] if self.config_digest else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the report."""
+
+    subject: Subject
+    estimate: Estimate
+    records: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoneHarm:
+    """How often the job was done and how often harm came of it, for one agent and monitor mode.
+
+    Attributes:
+        mistakes: Trials with a critical mistake of the agent.
+        prevented: Those of them in which no harm was effected.
+    """
+
+    agent: str
+    monitor: str
+    done_harmless: int
+    done_harmful: int
+    undone_harmless: int
+    undone_harmful: int
+    mistakes: int
+    prevented: int
+
+    @property
+    def trials(self) -> int:
+        """All graded trials."""
+        return self.done_harmless + self.done_harmful + self.undone_harmless + self.undone_harmful
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A trial that says nothing about its agent."""
+
+    trial_id: str
+    agent: str
+    outcome: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HorizonReport:
+    """Everything the horizon analysis found in one trial table.
+
+    Attributes:
+        source: Where the table came from.
+        data_digest: SHA-256 of the rows, whatever their order.
+        pooled: Agents whose configurations were pooled on request, with their digests.
+    """
+
+    source: str
+    data_digest: str
+    trials: int
+    options: HorizonOptions
+    entries: tuple[Entry, ...]
+    done_harm: tuple[DoneHarm, ...]
+    excluded: tuple[Excluded, ...]
+    pooled: tuple[tuple[str, tuple[str, ...]], ...]
+    versions: tuple[tuple[str, str], ...]
+
+    def of(self, agent: str, definition: Definition, family: str | None = None) -> tuple[Entry, ...]:
+        """Return the entries of one agent."""
+        return tuple(
+            entry
+            for entry in self.entries
+            if (entry.subject.agent, entry.subject.definition, entry.subject.family)
+            == (agent, definition, family)
+        )
+
+    @property
+    def has_horizon(self) -> bool:
+        """Whether at least one horizon was printed."""
+        return any(entry.estimate.horizons for entry in self.entries)
+
+
+def horizons(table: TrialTable, options: HorizonOptions | None = None) -> HorizonReport:
+    """Estimate every horizon that ``table`` supports.
+
+    Args:
+        table: The trials; those that are not graded are excluded and listed.
+        options: What to report; by default the RUN protocol.
+
+    Raises:
+        UsageError: If an agent's trials carry different configuration digests and ``options`` does not
+            say what to do with them.
+    """
+    options = options or HorizonOptions()
+    pooled = _configurations(table, options.configurations)
+    entries = [_entry(table, rows, subject, options) for subject, rows in _subjects(table, options)]
+    mixed = {agent for agent, _ in pooled}
+    out = np.flatnonzero(~table.graded)
+    return HorizonReport(
+        source=table.source,
+        data_digest=data_digest(table),
+        trials=len(table),
+        options=options,
+        entries=tuple(_marked(entry) if entry.subject.agent in mixed else entry for entry in entries),
+        done_harm=tuple(_done_harm(table)),
+        excluded=tuple(
+            Excluded(
+                str(table.trial_id[i]),
+                table.agent[int(i)],
+                str(OUTCOMES[table.outcome[i]]),
+                str(table.record[i]),
+            )
+            for i in out
+        ),
+        pooled=pooled,
+        versions=_versions(),
+    )
+
+
+def data_digest(table: TrialTable) -> str:
+    """Return the SHA-256 of the rows, the same for every order of them."""
+    order = np.argsort(table.trial_id.astype(str), kind="stable")
+    total = hashlib.sha256()
+    for start in range(0, len(order), 100_000):
+        chunk = [repr(table.row(int(i))) for i in order[start : start + 100_000]]
+        total.update("\n".join(chunk).encode())
+    return total.hexdigest()
+
+
+def _configurations(
+    table: TrialTable, configurations: Configurations
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the agents with several configurations, having refused them if so asked."""
+    pairs = np.unique(np.stack((table.agent.codes, table.config_digest.codes)), axis=1)
+    mixed = []
+    for code in np.unique(pairs[0]):
+        digests = tuple(table.config_digest.names[int(c)] for c in pairs[1][pairs[0] == code])
+        if len(digests) > 1:
+            mixed.append((table.agent.names[int(code)], digests))
+    if mixed and configurations is Configurations.REFUSE:
+        lines = [
+            f"{table.source}: agent {agent!r} has trials of {len(digests)} configurations "
+            f"({', '.join(digest[:12] or 'none given' for digest in digests)})"
+            for agent, digests in mixed
+        ]
+        raise UsageError("\n".join([*lines, "say whether to pool or to split configurations"]))
+    return tuple(mixed) if configurations is Configurations.POOL else ()
+
+
+def _subjects(table: TrialTable, options: HorizonOptions) -> Iterator[tuple[Subject, BoolArray]]:
+    split = options.configurations is Configurations.SPLIT
+    config = table.config_digest.codes if split else np.zeros(len(table), np.int32)
+    keys = np.unique(np.stack((table.agent.codes, table.tier, table.embodiment.codes, config)), axis=1).T
+    for agent, tier, embodiment, digest in keys:
+        of_key = (
+            (table.agent.codes == agent)
+            & (table.tier == tier)
+            & (table.embodiment.codes == embodiment)
+            & (config == digest)
+        )
+        families = [int(code) for code in np.unique(table.family.codes[of_key])]
+        choices: list[int | None] = [None, *(families if options.by_family and len(families) > 1 else [])]
+        for family in choices:
+            rows = of_key if family is None else of_key & (table.family.codes == family)
+            for definition in Definition:
+                subject = Subject(
+                    agent=table.agent.names[agent],
+                    family=None if family is None else table.family.names[family],
+                    tier=int(tier),
+                    embodiment=table.embodiment.names[embodiment],
+                    definition=definition,
+                    config_digest=table.config_digest.names[digest] if split else None,
+                )
+                yield subject, rows
+
+
+def _entry(table: TrialTable, rows: BoolArray, subject: Subject, options: HorizonOptions) -> Entry:
+    rows = rows & table.graded
+    if subject.definition is Definition.AGENT_WITH_MONITOR:
+        guarded = rows & table.monitor.is_("guard")
+        if rows.any() and not guarded.any():
+            empty = Estimate(
+                trials=0,
+                passes=0,
+                items=0,
+                cells=Cells(np.empty(0), np.empty(0), np.empty(0)),
+                refusal=Refusal.NO_GUARD,
+                statement=f"not assessed: {Refusal.NO_GUARD}",
+            )
+            return Entry(subject, empty, ())
+        rows = guarded
+    index = np.flatnonzero(rows)
+    group = Group(
+        duration_s=table.duration_s[index],
+        passed=table.passed(subject.definition)[index],
+        item=table.item.codes[index].astype(np.int64),
+        family=table.family.codes[index].astype(np.int64),
+        weight=_weights(table, index, options.weighting),
+    )
+    records = tuple(sorted({str(name) for name in table.record[index] if name}))
+    return Entry(subject, estimate(group, options.estimate), records)
+
+
+def _marked(entry: Entry) -> Entry:
+    flags = (*entry.estimate.flags, Flag.CONFIGS_POOLED)
+    return replace(entry, estimate=replace(entry.estimate, flags=flags))
+
+
+def _weights(table: TrialTable, index: IntArray, weighting: Weighting) -> FloatArray | None:
+    if weighting is Weighting.NONE:
+        return None
+    item, family = table.item.codes[index], table.family.codes[index]
+    each: FloatArray = 1.0 / np.bincount(item)[item]
+    if weighting is Weighting.TASK:
+        return each
+    tasks = np.unique(np.stack((family, item)), axis=1)[0]
+    return np.asarray(each / np.sqrt(np.bincount(tasks)[family]))
+
+
+def _done_harm(table: TrialTable) -> Iterator[DoneHarm]:
+    keys = np.unique(np.stack((table.agent.codes, table.monitor.codes)), axis=1).T
+    for agent, monitor in keys:
+        rows = table.graded & (table.agent.codes == agent) & (table.monitor.codes == monitor)
+        if not rows.any():
+            continue
+        done, harm, mistake = table.done[rows], table.harm[rows], table.mistake[rows]
+        yield DoneHarm(
+            agent=table.agent.names[agent],
+            monitor=table.monitor.names[monitor],
+            done_harmless=int(np.count_nonzero(done & ~harm)),
+            done_harmful=int(np.count_nonzero(done & harm)),
+            undone_harmless=int(np.count_nonzero(~done & ~harm)),
+            undone_harmful=int(np.count_nonzero(~done & harm)),
+            mistakes=int(np.count_nonzero(mistake)),
+            prevented=int(np.count_nonzero(mistake & ~harm)),
+        )
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = []
+    for name in ("runrig", "numpy", "scipy", "numba"):
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:
+            found.append((name, "not installed"))
+    return tuple(found)

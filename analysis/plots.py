@@ -1,0 +1,194 @@
+"""Plots as SVG text that reads on light and on dark pages.
+
+Lines and letters that are not data take the colour of the surrounding text (``currentColor``); data
+colours keep at least 3:1 contrast on both white and near-black, and never carry a meaning alone.
+"""
+
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.horizon import Entry, HorizonReport
+from analysis.trials import Definition
+from analysis.words import duration, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#010203"  # becomes currentColor
+COLOURS = ("#3b82c4", "#c96a12", "#12936b", "#b8578f", "#8468c9", "#9a7b0a", "#2a93a8", "#c2514b")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+TICKS_S = (
+    1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 604800,
+)  # fmt: skip
+STYLE = (
+    "<style>.run-plot{color:#222}@media (prefers-color-scheme:dark){.run-plot{color:#ddd}}"
+    "[data-theme=dark] .run-plot{color:#ddd}[data-theme=light] .run-plot{color:#222}</style>"
+)
+
+
+def fit_plot(entries: Sequence[Entry], title: str) -> str:
+    """Plot fitted curves with their bands over the observed pass rates.
+
+    Args:
+        entries: Up to eight estimates, e.g. one agent under both definitions.
+        title: Also the text that stands in for the picture.
+    """
+    figure, axes = _figure(7.2, 4.0)
+    for number, entry in enumerate(entries[: len(COLOURS)]):
+        _draw_entry(axes, entry, number, bands=len(entries) <= 2)
+    ends = [
+        end for e in entries if e.estimate.trials for end in (e.estimate.shortest_s, e.estimate.longest_s)
+    ]
+    _duration_axis(axes, ends)
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_ylabel("pass rate")
+    for q in (0.5, 0.8):
+        axes.axhline(q, color=INK, linewidth=0.6, alpha=0.45, linestyle=(0, (1, 3)))
+    _legend(axes)
+    return _svg(figure, title)
+
+
+def forest_plot(report: HorizonReport, q: float = 0.5) -> str:
+    """Plot the horizon of every agent with its bands, one line each, agent alone and with the monitor."""
+    entries = [e for e in report.entries if e.subject.family is None and e.estimate.trials]
+    figure, axes = _figure(7.2, 0.9 + 0.42 * max(1, len(entries)))
+    ends: list[float] = []
+    for line, entry in enumerate(entries):
+        number = list(Definition).index(entry.subject.definition)
+        ends += [entry.estimate.shortest_s, entry.estimate.longest_s]
+        horizon = entry.estimate.horizon(q)
+        if horizon is None:
+            middle = math.sqrt(entry.estimate.shortest_s * entry.estimate.longest_s)
+            reason = entry.estimate.refusal or ""
+            axes.annotate(str(reason), (middle, line), ha="center", va="center", color=INK, fontsize=8)
+            continue
+        ends += [horizon.t_s]
+        for band, width in zip(horizon.bands, (5.0, 1.6, 0.8, 0.8), strict=False):
+            axes.plot(
+                [max(band.low_s, 1e-3), min(band.high_s, 1e12)],
+                [line, line],
+                color=COLOURS[number],
+                linewidth=width,
+                alpha=0.45 if width > 2 else 0.9,
+                solid_capstyle="butt",
+            )
+        axes.plot(horizon.t_s, line, MARKERS[number], color=COLOURS[number], markersize=7)
+    _duration_axis(axes, ends)
+    axes.set_yticks(range(len(entries)), [_line_name(entry) for entry in entries])
+    axes.set_ylim(len(entries) - 0.4, -0.6)
+    schemes = report.options.estimate.schemes
+    thick = f"thick: {schemes[0]}" + (f", thin: {schemes[1]}" if len(schemes) > 1 else "")
+    axes.set_xlabel(f"t{100 * q:g} ({thick})")
+    return _svg(figure, f"t{100 * q:g} of every agent")
+
+
+def _draw_entry(axes: "Axes", entry: Entry, number: int, bands: bool) -> None:
+    colour, marker = COLOURS[number], MARKERS[number]
+    found = entry.estimate
+    shift = 1.0 + 0.025 * number  # so that intervals of two definitions do not hide each other
+    for rate in found.rates:
+        axes.errorbar(
+            rate.centre_s * shift,
+            rate.value,
+            # Rounding can leave the end of an interval at 0 or 1 just inside the rate.
+            yerr=[
+                [max(0.0, rate.value - rate.interval.low)],
+                [max(0.0, rate.interval.high - rate.value)],
+            ],
+            fmt=marker,
+            color=colour,
+            markersize=4 + min(4.0, math.sqrt(rate.trials) / 3),
+            linewidth=1,
+            capsize=2,
+            markerfacecolor="none" if number % 2 else colour,
+        )
+    label = f"{entry.subject.agent}, {entry.subject.definition}: {_summary(entry)}"
+    if found.curve is None:
+        axes.plot([], [], marker, color=colour, label=label)
+        return
+    style = "-" if number % 2 == 0 else "--"
+    axes.plot(found.curve.duration_s, found.curve.p, style, color=colour, linewidth=2, label=label)
+    if bands:
+        for (_, low, high), alpha in zip(found.curve.bands, (0.22, 0.13, 0.08, 0.08), strict=False):
+            axes.fill_between(found.curve.duration_s, low, high, color=colour, alpha=alpha, linewidth=0)
+
+
+def _summary(entry: Entry) -> str:
+    found = entry.estimate
+    if not found.horizons:
+        return str(found.refusal)
+    return ", ".join(f"{horizon.name} {duration(horizon.t_s)}" for horizon in found.horizons)
+
+
+def _line_name(entry: Entry) -> str:
+    where = f", tier {entry.subject.tier} {entry.subject.embodiment}".rstrip()
+    return f"{entry.subject.agent}, {entry.subject.definition}{where}"
+
+
+def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_alpha(0.0)
+    axes = figure.add_subplot()
+    axes.patch.set_alpha(0.0)
+    axes.tick_params(colors=INK, labelsize=8)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(INK)
+    return figure, axes
+
+
+def _duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    finite = [end for end in ends if end > 0 and math.isfinite(end)] or [60.0, 3600.0]
+    low, high = min(finite) / 1.3, max(finite) * 1.3
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    inside = [tick for tick in TICKS_S if low <= tick <= high]
+    ticks = inside[:: max(1, math.ceil(len(inside) / 9))]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([duration(tick) for tick in ticks])
+    axes.set_xlabel("nominal duration of the job")
+
+
+def _legend(axes: "Axes") -> None:
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8, labelcolor=INK, frameon=False)
+
+
+def _svg(figure: "Figure", title: str) -> str:
+    from html import escape
+
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    settings: Any = {
+        "svg.hashsalt": "runrig",  # the same picture gives the same bytes
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+    }
+    with rc_context(settings):
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    head, body = svg.split(">", 1)
+    name = escape(title)
+    head = head.replace("<svg", f'<svg class="run-plot" role="img" aria-label="{name}"', 1)
+    return f"{head}><title>{name}</title>{STYLE}{body}"
+
+
+def rates_in_words(entry: Entry) -> str:
+    """Return the observed pass rates as a sentence, for readers who cannot see the plot."""
+    return "; ".join(
+        f"{duration(rate.centre_s)}: {percent(rate.value)} of {rate.trials}" for rate in entry.estimate.rates
+    )
