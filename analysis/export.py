@@ -35,7 +35,7 @@ def to_json(report: HorizonReport) -> dict[str, Any]:
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    return _value(entry.subject) | _estimate(entry.estimate) | {"records": list(entry.records)}
+    return {**_value(entry.subject), **_estimate(entry.estimate), "records": list(entry.records)}
 
 
 def _estimate(found: Estimate) -> dict[str, Any]:
@@ -67,7 +67,11 @@ def _estimate(found: Estimate) -> dict[str, Any]:
 def _fit(fitted: LogisticFit | None) -> dict[str, Any] | None:
     if fitted is None:
         return None
-    return _value(fitted) | _number("alpha", fitted.alpha) | _number("se_beta", fitted.se_beta)
+    return {
+        **_value(fitted),
+        **_number("alpha", fitted.alpha),
+        **_number("se_beta", fitted.se_beta),
+    }
 
 
 def _number(name: str, value: float) -> dict[str, Any]:

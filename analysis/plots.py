@@ -152,8 +152,11 @@ def _duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
     low, high = min(finite) / 1.3, max(finite) * 1.3
     axes.set_xscale("log")
     axes.set_xlim(low, high)
-    inside = [tick for tick in TICKS_S if low <= tick <= high]
-    ticks = inside[:: max(1, math.ceil(len(inside) / 9))]
+    ticks: list[float] = []
+    for tick in TICKS_S:
+        apart = math.log(high / low) / 9  # labels of neighbours must not touch
+        if low <= tick <= high and (not ticks or math.log(tick / ticks[-1]) >= apart):
+            ticks.append(tick)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([duration(tick) for tick in ticks])

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from analysis.findings import Estimate, Flag
+from analysis.findings import Estimate, Flag, Refusal
 from analysis.horizon import Entry, HorizonReport
 from analysis.trials import Definition
 from analysis.words import duration, percent, span
@@ -26,6 +26,18 @@ MARKS = {
 
 COUNTED = {Definition.AGENT_ALONE: "alone", Definition.AGENT_WITH_MONITOR: "with monitor"}
 
+REASONS = {
+    Refusal.NO_TRIALS: "no trials",
+    Refusal.NO_GUARD: "no guard trials",
+    Refusal.ALL_PASS: "all passed",
+    Refusal.ALL_FAIL: "all failed",
+    Refusal.ONE_DURATION: "one duration",
+    Refusal.TOO_FEW_ITEMS: "too few items",
+    Refusal.RISING: "rate rises",
+    Refusal.SLOPE_UNCERTAIN: "slope uncertain",
+}
+SHOWN_BEYOND = 10.0  # times the longest tested duration, and that part of the shortest
+
 
 def render(report: HorizonReport) -> RenderableType:
     """Return the whole report for `rich.console.Console.print`."""
@@ -43,14 +55,14 @@ def horizon_table(report: HorizonReport) -> Table:
     tiers = {(entry.subject.tier, entry.subject.embodiment) for entry in report.entries}
     where = f", {_tier(report.entries[0])}" if len(tiers) == 1 else ""
     table = Table(title=f"Horizons{where}: how long a job may be", title_justify="left")
-    table.add_column("agent, family", overflow="fold")
+    table.add_column("agent, family", overflow="fold", min_width=14)
     table.add_column("counted", no_wrap=True)
     table.add_column("passed", justify="right", no_wrap=True)
-    table.add_column("items", justify="right")
+    table.add_column("items", justify="right", no_wrap=True)
     table.add_column("horizon", justify="right", no_wrap=True)
     for scheme in options.schemes:
-        table.add_column(f"{100 * options.confidence:g} % over {scheme}", justify="right", no_wrap=True)
-    table.add_column("notes", overflow="fold")
+        table.add_column(f"{100 * options.confidence:g} % over\n{scheme}", justify="right", no_wrap=True)
+    table.add_column("notes")
     agent, family = "", ""
     for entry in report.entries:
         name, part = _name(entry, with_tier=len(tiers) > 1)
@@ -78,11 +90,23 @@ def _name(entry: Entry, with_tier: bool) -> tuple[str, str]:
 
 def _lines(found: Estimate, schemes: int) -> Iterator[list[str]]:
     if not found.horizons:
-        yield ["none", *[""] * schemes, str(found.refusal)]
+        yield ["none", REASONS[found.refusal] if found.refusal else "", *[""] * schemes]
     for horizon in found.horizons:
         marks = "".join(MARKS[flag] for flag in MARKS if flag in (*horizon.flags, *found.flags))
-        bands = [span(band.low_s, band.high_s) for band in horizon.bands]
-        yield [f"{horizon.name} {duration(horizon.t_s)}", *bands, marks]
+        bands = [span(_shown(found, band.low_s), _shown(found, band.high_s)) for band in horizon.bands]
+        yield [f"{horizon.name} {_shown(found, horizon.t_s)}", *bands, marks]
+
+
+def _shown(found: Estimate, seconds: float) -> str:
+    """Say no more of a duration far outside the tested ones than that it is outside."""
+    low, high = found.shortest_s / SHOWN_BEYOND, found.longest_s * SHOWN_BEYOND
+    return (
+        f"< {duration(low)}"
+        if seconds < low
+        else f"> {duration(high)}"
+        if seconds > high
+        else duration(seconds)
+    )
 
 
 def _notes(report: HorizonReport) -> Iterator[str]:
@@ -149,7 +173,7 @@ def rates_table(found: Estimate) -> Table:
         table.add_column(name, justify="right")
     for rate in found.rates:
         table.add_row(
-            duration(rate.low_s) if rate.low_s == rate.high_s else span(rate.low_s, rate.high_s),
+            span(duration(rate.low_s), duration(rate.high_s)),
             f"{rate.passes}/{rate.trials}",
             percent(rate.value),
             f"{percent(rate.interval.low)} to {percent(rate.interval.high)}",

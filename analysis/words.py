@@ -22,15 +22,16 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:,.0f} h" if seconds < 3.6e10 else f"{seconds / 3600:.1e} h"
 
 
-def span(low_s: float, high_s: float) -> str:
-    """Return a range of durations, with the unit once where both ends have it.
+def span(low: str, high: str) -> str:
+    """Return a range of two durations in words, with the unit once where both have it.
 
-    >>> span(1500, 3600), span(60, 7200), span(600, math.inf)
-    ('25 to 60 min', '60 s to 2 h', '10 min to unbounded')
+    >>> span("25 min", "60 min"), span("60 s", "2 h"), span("5 min", "5 min")
+    ('25 to 60 min', '60 s to 2 h', '5 min')
     """
-    low, high = duration(low_s), duration(high_s)
-    value, _, unit = low.partition(" ")
-    return f"{value} to {high}" if unit and high.endswith(f" {unit}") else f"{low} to {high}"
+    if low == high:
+        return low
+    value, _, unit = low.rpartition(" ")
+    return f"{value} to {high}" if value and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
 def percent(rate: float) -> str:
