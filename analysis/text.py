@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +25,7 @@ MARKS = {
     Flag.WEIGHTED: "i",
 }
 
-COUNTED = {Definition.AGENT_ALONE: "alone", Definition.AGENT_WITH_MONITOR: "with monitor"}
+COUNTED = {Definition.AGENT_ALONE: "alone", Definition.AGENT_WITH_MONITOR: "+ monitor"}
 
 REASONS = {
     Refusal.NO_TRIALS: "no trials",
@@ -54,14 +55,19 @@ def horizon_table(report: HorizonReport) -> Table:
     options = report.options.estimate
     tiers = {(entry.subject.tier, entry.subject.embodiment) for entry in report.entries}
     where = f", {_tier(report.entries[0])}" if len(tiers) == 1 else ""
-    table = Table(title=f"Horizons{where}: how long a job may be", title_justify="left")
-    table.add_column("agent, family", overflow="fold", min_width=14)
+    table = Table(
+        title=f"Horizons{where}: how long a job may be",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("agent, family", overflow="fold", min_width=12)
     table.add_column("counted", no_wrap=True)
     table.add_column("passed", justify="right", no_wrap=True)
     table.add_column("items", justify="right", no_wrap=True)
     table.add_column("horizon", justify="right", no_wrap=True)
     for scheme in options.schemes:
-        table.add_column(f"{100 * options.confidence:g} % over\n{scheme}", justify="right", no_wrap=True)
+        table.add_column(f"{100 * options.confidence:g} % over\n{scheme}", justify="right")
     table.add_column("notes")
     agent, family = "", ""
     for entry in report.entries:
@@ -137,7 +143,7 @@ def _notes(report: HorizonReport) -> Iterator[str]:
 
 def done_harm_table(report: HorizonReport) -> Table:
     """Return how often each agent did the job, and how often harm came of it."""
-    table = Table(title="Done and harm", title_justify="left")
+    table = Table(title="Done and harm", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("agent", overflow="fold")
     table.add_column("monitor")
     harms = ("no harm", "harm")
@@ -156,7 +162,7 @@ def done_harm_table(report: HorizonReport) -> Table:
 def excluded_table(report: HorizonReport, most: int = 20) -> RenderableType:
     """Return the trials that say nothing about their agent."""
     title = f"Excluded, never counted as failures ({len(report.excluded)})"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("trial", "agent", "outcome", "record"):
         table.add_column(name, overflow="fold")
     for line in report.excluded[:most]:
@@ -168,7 +174,7 @@ def excluded_table(report: HorizonReport, most: int = 20) -> RenderableType:
 
 def rates_table(found: Estimate) -> Table:
     """Return the observed pass rates by duration."""
-    table = Table(title="Pass rate by duration", title_justify="left")
+    table = Table(title="Pass rate by duration", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("duration", "passed", "rate", "interval"):
         table.add_column(name, justify="right")
     for rate in found.rates:

@@ -26,12 +26,12 @@ def span(low: str, high: str) -> str:
     """Return a range of two durations in words, with the unit once where both have it.
 
     >>> span("25 min", "60 min"), span("60 s", "2 h"), span("5 min", "5 min")
-    ('25 to 60 min', '60 s to 2 h', '5 min')
+    ('25–60 min', '60 s to 2 h', '5 min')
     """
     if low == high:
         return low
     value, _, unit = low.rpartition(" ")
-    return f"{value} to {high}" if value and high.endswith(f" {unit}") else f"{low} to {high}"
+    return f"{value}–{high}" if value and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
 def percent(rate: float) -> str:
