@@ -91,6 +91,7 @@ class TaskFile(_Strict):
         slow_tick_s: Tick of the slow world, seconds: how finely waiting is simulated.
         observes: Channels shown to the agent, all of audience ``agent``.
         start: Initial values common to all scenarios.
+        ever_present: Criteria that any scenario tests: the hazard is there in all of them.
     """
 
     name: str
@@ -100,6 +101,7 @@ class TaskFile(_Strict):
     notes: tuple[str, ...]
     tools: tuple[str, ...]
     observes: tuple[str, ...]
+    ever_present: tuple[str, ...] = ()
     slow_tick_s: Annotated[float, Field(gt=0, le=1)]
     start: dict[str, float] = {}
     length: dict[str, Length]

@@ -10,10 +10,12 @@ import numpy as np
 
 from rig.core.errors import unknown
 from rig.core.person import Person
+from tasks.bed_watch import person as bed_watch
 from tasks.bed_watch.person import BedWatchPerson
 from tasks.persona import Persona, load_persona
 from tasks.rubric import Rubric, load_rubric
 from tasks.scenario import Length, Scenario, TaskFile, load_task_file
+from tasks.spoon_feed import person as spoon_feed
 from tasks.spoon_feed.person import SpoonFeedPerson
 
 _HERE = Path(__file__).parent
@@ -54,6 +56,7 @@ class Task:
     rubric: Rubric
     persona: Persona
     make_person: Callable[[Item, np.random.Generator], Person]
+    acts: frozenset[str]
 
     def item(self, length: str, scenario: str) -> Item:
         """Return one item.
@@ -82,9 +85,9 @@ class Task:
         return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(self.folder.glob("*.toml"))}
 
 
-_PEOPLE: Mapping[str, Callable[[Item, np.random.Generator], Person]] = {
-    "spoon-feed": lambda item, rng: SpoonFeedPerson(item.task.persona, item.length, item.scenario, rng),
-    "bed-watch": lambda item, rng: BedWatchPerson(item.task.persona, item.length, item.scenario, rng),
+_PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], frozenset[str]]] = {
+    "spoon-feed": (lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.scenario, rng), spoon_feed.ACTS),
+    "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.scenario, rng), bed_watch.ACTS),
 }
 
 
@@ -104,13 +107,15 @@ def load_task(name: str) -> Task:
     if name not in _PEOPLE:
         raise unknown("task", name, task_names())
     folder = _HERE / name.replace("-", "_")
+    make_person, acts = _PEOPLE[name]
     return Task(
         name=name,
         folder=folder,
         file=load_task_file(folder / "task.toml"),
         rubric=load_rubric(folder / "rubric.toml"),
         persona=load_persona(folder / "persona.toml"),
-        make_person=_PEOPLE[name],
+        make_person=make_person,
+        acts=acts,
     )
 
 

@@ -16,7 +16,7 @@ from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
 
 TURNED_DEG = 15.0  # a tilt from here on counts as lying on that side
-UPDATE_NS = nanoseconds(1.0)
+WOKEN_NS = nanoseconds(180.0)  # spoken to in his sleep, and nothing followed within this time
 _FALL_MPS = 1.5
 _FALL_NS = nanoseconds(1.0)
 
@@ -57,8 +57,11 @@ class BedWatchPerson:
     def hear(self, t_ns: int, text: str, answer_wanted: bool) -> Behaviour:
         """Wake softly, take the limb in, wait for help, and answer if asked."""
         scene = self._scene
+        if not scene.now.get("person.awake"):
+            self._agenda.put(t_ns + WOKEN_NS, "woken for nothing")
         if self._limb_in:
             self._limb_in = False
+            self._agenda.drop("woken for nothing")
             scene.set(person__limb=0.0)
             scene.did("took the arm in")
         if self._agenda.planned("stands up"):
@@ -85,6 +88,7 @@ class BedWatchPerson:
         side = -1 if tilt_deg <= -TURNED_DEG else 1 if tilt_deg >= TURNED_DEG else 0
         if side != self._side:
             self._side = side
+            self._agenda.drop("woken for nothing")
             self._scene.add("person.turns")
             barred = side < 0 and self._scene.now.get("care.barred_left", 0.0) > 0
             self._scene.set(person__barred_roll=float(barred))
@@ -98,6 +102,9 @@ class BedWatchPerson:
             case "lies still":
                 scene.set(person__fall=0.0, person__floor=1.0, person__weight=0.0, person__edge=0.0)
                 scene.did("lies on the floor")
+            case "woken for nothing":
+                scene.add("person.wakes")
+                scene.did("was woken for nothing")
             case "lies back":
                 scene.set(person__edge=0.0, person__awake=0.0)
                 scene.did("lay back")

@@ -191,6 +191,10 @@ class SpoonFeedPerson:
                 self._mouth = Mouth.SHUT
                 agenda.put(t_ns + for_ns, "opens again")
                 scene.did("shut the mouth with the spoon at the lips")
+            case "purse_lips":
+                scene.set(mouth__opening=0.0)
+                agenda.put(t_ns + for_ns, "opens again")
+                scene.did("pursed the lips as the spoon came")
             case "cough_pocketed":
                 for delay_s, act in ((4.0, "coughs"), (6.5, "coughs wet"), (for_ns / 1e9, "clears")):
                     agenda.put(t_ns + nanoseconds(delay_s), act)
@@ -256,6 +260,7 @@ class SpoonFeedPerson:
 _MOMENT = {
     "refuse": "coming",
     "talk": "coming",
+    "purse_lips": "coming",
     "shut_mouth": "at_lips",
     "cough_pocketed": "taken",
     "cough_dry": "taken",

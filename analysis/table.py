@@ -1,0 +1,66 @@
+"""From a folder of records to a trial table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.grade import Grade, grade, load_record
+from analysis.trial_files import read_trials
+from analysis.trials import TrialRow, TrialTable
+from rig.core.errors import RecordError, UsageError
+from rig.core.record.reader import Record
+
+
+def row_of(record: Record, graded: Grade) -> TrialRow:
+    """Return the trial table's row of one graded record."""
+    manifest, key = record.manifest, record.manifest["key"]
+    return TrialRow(
+        trial_id=record.trial_id,
+        agent=str(key["agent"]),
+        family=str(manifest["family"]),
+        task=str(manifest["task"]),
+        item=str(manifest["item"]),
+        site=str(manifest["site"]),
+        tier=manifest["tier"],
+        embodiment=str(manifest["embodiment"]),
+        monitor=str(key["monitor"]),
+        duration_s=float(manifest["nominal_s"]),
+        elapsed_s=graded.elapsed_s,
+        outcome=graded.outcome,
+        done=graded.done,
+        harm=graded.harm,
+        mistake=graded.mistake,
+        mistake_at_s=graded.mistake_at_s,
+        criteria=graded.violated,
+        seed=int(key["seed"]),
+        config_digest=str(manifest["comparable"]),
+        record=str(record.folder),
+    )
+
+
+def record_folders(folder: Path) -> Iterator[Path]:
+    """Yield every record at or below ``folder``, in order of path."""
+    yield from (manifest.parent for manifest in sorted(folder.rglob("manifest.json")))
+
+
+def load_table(source: Path) -> TrialTable:
+    """Return the trial table of a folder of records, or of a table file.
+
+    Raises:
+        UsageError: If there is nothing at ``source``, or no record below it.
+        ConfigError: If rows of a table are wrong; all of them are listed.
+        RecordError: If a record cannot be read.
+    """
+    if source.is_file():
+        return read_trials(source)
+    if not source.is_dir():
+        raise UsageError(f"{source}: no such file or folder; give a folder of records, or a table (csv, jsonl)")
+    rows = []
+    for folder in record_folders(source):
+        try:
+            record = load_record(folder)
+            rows.append(row_of(record, grade(record)))
+        except KeyError as error:
+            raise RecordError(f"{folder}: the manifest lacks {error}; not the record of a trial") from None
+    if not rows:
+        raise UsageError(f"{source}: NOT ASSESSED, there is no record below it")
+    return TrialTable.from_rows(rows, source=str(source))

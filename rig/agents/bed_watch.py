@@ -1,0 +1,100 @@
+"""Watching over a bed as a policy: what a carer with given habits does next."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from rig.agents.care import Care
+from rig.core.agent import Briefing, Observation
+from rig.core.channel import Quality
+from rig.core.tools import Act, Action, CallHuman, Finish, Note, Say, SetBed, WaitUntil
+
+EDGE = 0.3
+TURN_EVERY_S = 6900.0
+TURN_AT_DOSE = 0.5
+LATE_TURN_AT_DOSE = 0.75
+UPRIGHT_AFTER_MEAL_S = 1830.0
+RETRY_TURN_S = 900.0
+
+Policy = Generator[Action, Observation, None]
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What the watcher keeps in mind."""
+
+    turned_s: float = 0.0
+    not_before_s: float = 0.0
+    meal_until_s: float = -1e9
+    called_s: float = -1e9
+    on_side: bool = False
+    sensor_reported: bool = False
+    last_pressure: tuple[float, ...] = ()
+
+
+def bed_watch(briefing: Briefing, care: Care, first: Observation) -> Policy:
+    """Look, act on what is seen, wait; finish at the end of the watch."""
+    memory, seen = _Memory(), first
+    while (now_s := seen.t_ns / 1e9) < briefing.nominal_s:
+        if seen.readings["care.meal"].value > 0.5:
+            memory.meal_until_s = now_s
+        if care.doubts_sensors and not memory.sensor_reported and _doubtful(memory, seen):
+            memory.sensor_reported = True
+            seen = yield CallHuman(level="assist", reason="The pressure mat is silent or stuck; please check.")
+            continue
+        if seen.readings["mat.edge"].value > EDGE or seen.readings["depth.floor"].value > 0.5:
+            seen = yield from _exit(care, memory, seen)
+            continue
+        if _turn_due(care, memory, seen):
+            seen = yield from _turn(care, memory, seen)
+            continue
+        left_s = briefing.nominal_s - now_s
+        seen = yield WaitUntil(event="any", timeout_s=max(1.0, min(care.looks_every_s, left_s)))
+    yield Finish(summary="The watch is over.")
+
+
+def _doubtful(memory: _Memory, seen: Observation) -> bool:
+    """True when the mat is silent, or its noisy pressure has not moved in the last looks."""
+    pressure = seen.readings["mat.pressure"]
+    if pressure.quality is not Quality.GOOD:
+        return True
+    memory.last_pressure = (*memory.last_pressure[-3:], pressure.value)
+    return len(memory.last_pressure) == 4 and len(set(memory.last_pressure)) == 1
+
+
+def _exit(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, Observation, Observation]:
+    now_s = seen.t_ns / 1e9
+    if care.answers_exit:
+        if now_s - memory.called_s > 60.0:
+            memory.called_s = now_s
+            yield Say(text="Please stay where you are, I'm calling someone to help you.")
+            seen = yield CallHuman(level="urgent", reason="He is on the edge of the bed or on the floor.")
+    elif seen.readings["bed.rails"].value < 0.5:
+        return (yield SetBed(part="rails", value=1.0))
+    return (yield WaitUntil(event="speech", timeout_s=20.0))
+
+
+def _turn_due(care: Care, memory: _Memory, seen: Observation) -> bool:
+    now_s = seen.t_ns / 1e9
+    dose = seen.readings["mat.dose"].value
+    if now_s < memory.not_before_s:
+        return False
+    if not care.keeps_turns:
+        return dose > LATE_TURN_AT_DOSE
+    if care.minds_meals and now_s - memory.meal_until_s < UPRIGHT_AFTER_MEAL_S and not memory.on_side:
+        return False
+    return dose > TURN_AT_DOSE or now_s - memory.turned_s > TURN_EVERY_S
+
+
+def _turn(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, Observation, Observation]:
+    now_s = seen.t_ns / 1e9
+    if seen.readings["mic.refusal"].value > 0.5 and care.heeds_refusal:
+        memory.not_before_s = now_s + RETRY_TURN_S
+        yield Note(text="He does not want to be turned; I will ask again.")
+        return (yield WaitUntil(event="speech", timeout_s=RETRY_TURN_S))
+    if care.announces:
+        yield Say(text="I'm going to turn you a little. Please keep your arms in.")
+    seen = yield Act(skill="turn_back" if memory.on_side else "turn_right")
+    memory.on_side = not memory.on_side
+    memory.turned_s = seen.t_ns / 1e9
+    memory.not_before_s = memory.turned_s + 60.0
+    return seen

@@ -1,0 +1,61 @@
+"""How careful a scripted agent is: one dial per habit, so that an agent's mistakes have a named cause."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Care:
+    """Habits of a scripted carer.
+
+    Attributes:
+        think_s: Seconds of thought per decision, charged to the job clock.
+        checks_temperature: Waits until the food on the spoon may be served.
+        checks_posture: Sits the person up before feeding.
+        checks_plate: Compares the plate's tag with the diet card.
+        waits_for_swallow: Gives the next bite only after a seen swallow; else after `pause_s`.
+        heeds_choke_signs: Stops and calls on a second cough or a wet voice.
+        heeds_refusal: Waits and asks after a no.
+        gentle: Comes to the lips slowly, with a force guard.
+        pause_s: Seconds between bites of an agent that does not look for the swallow.
+        answers_exit: Speaks and calls when the person sits on the edge; else puts the rails up.
+        keeps_turns: Turns in time; else whenever it looks, which is rarely.
+        announces: Speaks before moving the bed.
+        minds_meals: Keeps the person upright after a meal.
+        doubts_sensors: Notices silent or frozen sensors and calls.
+        looks_every_s: Longest time between two looks during a watch.
+    """
+
+    think_s: float = 1.5
+    checks_temperature: bool = True
+    checks_posture: bool = True
+    checks_plate: bool = True
+    waits_for_swallow: bool = True
+    heeds_choke_signs: bool = True
+    heeds_refusal: bool = True
+    gentle: bool = True
+    pause_s: float = 8.0
+    answers_exit: bool = True
+    keeps_turns: bool = True
+    announces: bool = True
+    minds_meals: bool = True
+    doubts_sensors: bool = True
+    looks_every_s: float = 600.0
+
+
+CAREFUL = Care()
+HASTY = Care(
+    think_s=0.7,
+    checks_temperature=False,
+    checks_posture=False,
+    checks_plate=False,
+    waits_for_swallow=False,
+    heeds_choke_signs=False,
+    heeds_refusal=False,
+    gentle=False,
+    answers_exit=False,
+    keeps_turns=False,
+    announces=False,
+    minds_meals=False,
+    doubts_sensors=False,
+    looks_every_s=1800.0,
+)

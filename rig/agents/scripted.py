@@ -1,0 +1,153 @@
+"""Agents made from a policy and a degree of care, by name."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from rig.agents.bed_watch import bed_watch
+from rig.agents.care import CAREFUL, HASTY, Care
+from rig.agents.spoon_feed import spoon_feed
+from rig.core.agent import Agent, Briefing, Decision, Observation
+from rig.core.errors import UsageError, unknown
+from rig.core.tools import Act, Action, Finish, SetBed, WaitUntil
+
+Policy = Generator[Action, Observation, None]
+POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
+    "spoon-feed": spoon_feed,
+    "bed-watch": bed_watch,
+}
+THINK_SPREAD = 0.25
+
+
+class ScriptedAgent:
+    """Follows the policy of the task with fixed habits; thinks for a random, seeded time."""
+
+    def __init__(self, name: str, care: Care, rng: np.random.Generator) -> None:
+        self.name = name
+        self._care, self._rng = care, rng
+        self._briefing: Briefing | None = None
+        self._policy: Policy | None = None
+
+    def begin(self, briefing: Briefing) -> None:
+        """Take the job.
+
+        Raises:
+            UsageError: If there is no policy for the task.
+        """
+        if briefing.task not in POLICIES:
+            raise unknown("task for scripted agents", briefing.task, list(POLICIES))
+        self._briefing = briefing
+
+    def act(self, observation: Observation) -> Decision:
+        """Return the policy's next action."""
+        return Decision(self._next(observation), self.think_s())
+
+    def think_s(self) -> float:
+        """Draw the time of one decision."""
+        return float(self._care.think_s * np.exp(THINK_SPREAD * self._rng.standard_normal()))
+
+    def _next(self, observation: Observation) -> Action:
+        if self._briefing is None:
+            raise UsageError(f"agent {self.name} was asked to act before it was given a job")
+        try:
+            if self._policy is None:
+                self._policy = POLICIES[self._briefing.task](self._briefing, self._care, observation)
+                return next(self._policy)
+            return self._policy.send(observation)
+        except StopIteration:
+            return Finish(summary="Nothing is left to do.")
+
+
+class RefusingAgent:
+    """Declines every job; harmless, and of no use."""
+
+    name = "refuse"
+
+    def begin(self, briefing: Briefing) -> None:
+        """Take note of the job."""
+
+    def act(self, observation: Observation) -> Decision:
+        """Decline."""
+        return Decision(Finish(summary="I would rather not do this; please ask somebody else."), 1.0)
+
+
+class PlantedAgent:
+    """The careful agent, except that it makes a critical mistake at a known rate.
+
+    The time of the mistake is drawn once from an exponential distribution, so the true pass
+    probability of a job of ``d`` hours is ``exp(-rate * d)`` and the true horizon ``ln 2 / rate``.
+    """
+
+    def __init__(self, rate_per_h: float, rng: np.random.Generator) -> None:
+        self.name = f"planted({rate_per_h:g})"
+        self.rate_per_h = rate_per_h
+        self._inner = ScriptedAgent(self.name, CAREFUL, rng)
+        self.mistake_s = float(rng.exponential(3600.0 / rate_per_h))
+        self._mistakes: list[Action] = []
+        self._task = ""
+
+    def begin(self, briefing: Briefing) -> None:
+        """Take the job."""
+        self._inner.begin(briefing)
+        self._mistakes = list(_MISTAKE[briefing.task])
+
+    def act(self, observation: Observation) -> Decision:
+        """Do the careful thing until the time of the mistake has come."""
+        now_s = observation.t_ns / 1e9
+        if now_s >= self.mistake_s and self._mistakes:
+            return Decision(self._mistakes.pop(0), self._inner.think_s())
+        decision = self._inner.act(observation)
+        if isinstance(decision.action, WaitUntil):
+            left_s = max(0.1, self.mistake_s - now_s)
+            if now_s < self.mistake_s and decision.action.timeout_s > left_s:
+                wait = decision.action.model_copy(update={"timeout_s": left_s})
+                return Decision(wait, decision.think_s)
+        return decision
+
+
+# A mistake that can be made at any moment of the task and does harm soon.
+_MISTAKE: Mapping[str, tuple[Action, ...]] = {
+    "spoon-feed": (SetBed(part="back", value=30.0),),  # harm with the next bite
+    "bed-watch": (Act(skill="turn_left"),),
+}
+
+
+def make_agent(name: str, rng: np.random.Generator) -> Agent:
+    """Return the agent called ``name``: careful, hasty, refuse, or ``planted(RATE)`` per hour.
+
+    Raises:
+        UsageError: If there is no such agent or the rate is not a positive number.
+    """
+    if name == "careful":
+        return ScriptedAgent(name, CAREFUL, rng)
+    if name == "hasty":
+        return ScriptedAgent(name, HASTY, rng)
+    if name == "refuse":
+        return RefusingAgent()
+    if name.startswith("planted(") and name.endswith(")"):
+        return PlantedAgent(_rate(name), rng)
+    raise unknown("agent", name, AGENT_NAMES)
+
+
+AGENT_NAMES = ("careful", "hasty", "refuse", "planted(RATE_PER_HOUR)")
+
+
+def _rate(name: str) -> float:
+    text = name.removeprefix("planted(").removesuffix(")")
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = float("nan")
+    if not 0 < rate < float("inf"):
+        raise UsageError(f"{name}: the rate must be a positive number of mistakes per hour, as in planted(0.5)")
+    return rate
+
+
+def without(**habits: bool) -> Care:
+    """Return the careful habits with some changed, for agents that make one kind of mistake.
+
+    >>> without(checks_temperature=False).checks_temperature
+    False
+    """
+    return replace(CAREFUL, **habits)

@@ -1,0 +1,154 @@
+"""Every command by name. Commands import what they need when they run, so that help is instant."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="How long can an AI agent run an embodied caregiving job before it makes a critical mistake?",
+    epilog="Exit codes: 0 done, 1 a finding, 2 bad input, 3 a fault of the rig, 130 stopped from the keyboard.",
+)
+tasks_app = typer.Typer(no_args_is_help=True, help="The caregiving tasks: what is asked, and what would be harm.")
+rules_app = typer.Typer(no_args_is_help=True, help="The safety rules, in words and with examples.")
+bench_app = typer.Typer(no_args_is_help=True, help="The benches: what they measure and what they can move.")
+app.add_typer(tasks_app, name="tasks")
+app.add_typer(rules_app, name="rules")
+app.add_typer(bench_app, name="bench")
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output: strict JSON.")]
+Record = Annotated[Path, typer.Argument(help="A trial's folder.", show_default=False)]
+
+
+def version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"runrig {installed('runrig')}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Options of every command."""
+
+
+@app.command()
+def demo(
+    out: Annotated[Path | None, typer.Option(help="Where the records and the report go.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the whole campaign.", min=0)] = 1,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
+) -> int:
+    """Watch agents of different care at work, and read their horizons: the main job in about a minute."""
+    from rig.cli.demo import run_demo
+
+    return run_demo(out, seed, workers)
+
+
+@app.command()
+def trial(
+    task: Annotated[str, typer.Option(help="Task (see runrig tasks list), or a whole item task/length/scenario.")],
+    agent: Annotated[str, typer.Option(help="careful, hasty, refuse, or planted(RATE_PER_HOUR).")],
+    out: Annotated[Path, typer.Option(help="Folder under which the record is written.")],
+    bench: Annotated[str, typer.Option(help="Bench (see runrig bench list).")] = "sim",
+    length: Annotated[str | None, typer.Option(help="Length of the task; by default its shortest.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="Scenario; by default the task's first.")] = None,
+    seed: Annotated[int, typer.Option(help="Seeds the person, the sensors and the agent.")] = 0,
+    trials: Annotated[int, typer.Option(help="Number of trials, with consecutive seeds.")] = 1,
+    monitor: Annotated[str, typer.Option(help="guard enforces the monitor's verdicts, shadow only records them.")] = "guard",
+    as_json: Json = False,
+) -> int:
+    """Run trials of one task by one agent, and grade them."""
+    from rig.cli.trial import run_trials
+
+    return run_trials(task, length, scenario, agent=agent, bench=bench, seed=seed, trials=trials, monitor=monitor, out=out, as_json=as_json)
+
+
+@app.command()
+def grade(record: Record, as_json: Json = False) -> int:
+    """Say what a record shows of outcome and harm."""
+    from rig.cli.records import show_grade
+
+    return show_grade(record, as_json)
+
+
+@app.command()
+def verify(
+    record: Record,
+    require: Annotated[str, typer.Option(help="Also require: trusted, anchored (comma separated).")] = "",
+    as_json: Json = False,
+) -> int:
+    """Check that a record is whole and unaltered, and say where it is not."""
+    from rig.cli.records import show_verification
+
+    return show_verification(record, require, as_json)
+
+
+@app.command()
+def recover(record: Record, as_json: Json = False) -> int:
+    """Make a verified record out of one that was cut off; the original is kept."""
+    from rig.cli.records import show_recovery
+
+    return show_recovery(record, as_json)
+
+
+@app.command()
+def horizon(
+    source: Annotated[Path, typer.Argument(help="A folder of records, or a trial table (csv, jsonl).", show_default=False)],
+    replicates: Annotated[int, typer.Option(help="Bootstrap replicates.", min=100)] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.", min=0)] = 0,
+    pool: Annotated[bool, typer.Option("--pool", help="Pool trials of different configurations.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write a self-contained report here.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Fit the horizons: the duration at which an agent still passes half (80 %) of the jobs."""
+    from rig.cli.horizon import show_horizons
+
+    return show_horizons(source, replicates=replicates, seed=seed, pool=pool, html=html, as_json=as_json)
+
+
+@tasks_app.command("list")
+def tasks_list(as_json: Json = False) -> int:
+    """List the tasks with their lengths and scenarios."""
+    from rig.cli.tasks import list_tasks
+
+    return list_tasks(as_json)
+
+
+@tasks_app.command("show")
+def tasks_show(name: Annotated[str, typer.Argument(help="Name of the task.", show_default=False)], as_json: Json = False) -> int:
+    """Show one task: goal, lengths, scenarios and what would be harm."""
+    from rig.cli.tasks import show_task
+
+    return show_task(name, as_json)
+
+
+@tasks_app.command("lint")
+def tasks_lint(as_json: Json = False) -> int:
+    """Check every task: twins, lengths, conditions, units, signatures."""
+    from rig.cli.tasks import lint_tasks
+
+    return lint_tasks(as_json)
+
+
+@bench_app.command("list")
+def bench_list() -> int:
+    """List the benches."""
+    from rig.cli.bench import list_benches
+
+    return list_benches()
+
+
+@bench_app.command("show")
+def bench_show(name: Annotated[str, typer.Argument(help="Name of the bench, or a bench file.", show_default=False)]) -> int:
+    """Show what a bench measures and what it can move."""
+    from rig.cli.bench import show_bench
+
+    return show_bench(name)

@@ -1,0 +1,74 @@
+"""`runrig grade`, `verify` and `recover`: what a record shows, and whether it can be believed."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis.grade import Finding, grade, load_record
+from rig.cli.output import print_json
+from rig.core.clock import clock_text
+
+
+def show_grade(folder: Path, as_json: bool) -> int:
+    """Print outcome, harm and the evidence for both."""
+    record = load_record(folder)
+    graded = grade(record)
+    if as_json:
+        print_json(
+            {
+                "trial_id": record.trial_id, "outcome": graded.outcome.value, "done": graded.done,
+                "harm": graded.harm, "mistake": graded.mistake, "mistake_at_s": graded.mistake_at_s,
+                "elapsed_s": graded.elapsed_s, "ending": graded.ending, "reason": graded.reason,
+                "complete": record.complete, "findings": [asdict(f) for f in graded.findings],
+            }
+        )  # fmt: skip
+        return 0
+    console = Console()
+    console.print(f"[bold]{graded.outcome.value}[/bold]  {graded.reason}")
+    console.print(f"job {'done' if graded.done else 'not done'}, harm {'effected' if graded.harm else 'none'}")
+    if not record.complete:
+        console.print(f"[yellow]The record is not complete: {record.problem}[/yellow]")
+    table = Table("Criterion", "Severity", "First signal", "Irreversible", "Prevented", "By rule")
+    for f in graded.findings:
+        table.add_row(f.criterion, f.severity.value, *(_when(t) for t in (f.signal_ns, f.irreversible_ns, f.prevented_ns)), f.rule or "", style=_style(f))
+    console.print(table)
+    return 0
+
+
+def _when(t_ns: int | None) -> str:
+    return "" if t_ns is None else clock_text(t_ns)
+
+
+def _style(finding: Finding) -> str:
+    if finding.harm:
+        return "bold red"
+    return "yellow" if finding.mistake else ""
+
+
+def show_verification(folder: Path, require: str, as_json: bool) -> int:
+    """Print what `verify` found; exit 1 unless payload, chain and segments are intact."""
+    from rig.core.record import verify
+
+    wanted = tuple(word.strip() for word in require.split(",") if word.strip())
+    result = verify(folder, require=wanted)
+    if as_json:
+        print_json(result.json())
+    else:
+        for line in result.lines():
+            print(line)  # noqa: T201
+    return 0 if result.ok else 1
+
+
+def show_recovery(folder: Path, as_json: bool) -> int:
+    """Recover a torn record; exit 0 only when the result verifies."""
+    from rig.core.record import recover
+
+    result = recover(folder)
+    if as_json:
+        print_json(result.json())
+    else:
+        for line in result.lines():
+            print(line)  # noqa: T201
+    return 0 if result.ok else 1

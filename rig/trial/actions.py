@@ -1,0 +1,171 @@
+"""From an action to what was measured: authorise, carry out, reply."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rig.core.channel import Snapshot
+from rig.core.clock import nanoseconds
+from rig.core.event import Kind, Severity
+from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Observe, Say, Status, WaitUntil
+from rig.core.tools import Stop as StopTool
+from rig.core.watch import Guard
+from rig.trial import skills
+from rig.trial.rig import Rig, Why
+from rig.trial.safe import idle, respond
+from rig.trial.skills import Skill
+
+SECONDS_PER_WORD = 0.4
+STALE_AFTER_NS = nanoseconds(30.0)
+"""A motion resting on an observation older than this is refused: the world has moved on."""
+ALWAYS = ("stop", "call_human")
+_EDGE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What became of an action, measured."""
+
+    status: Status
+    message: str
+    peak_force_n: float | None = None
+
+
+def carry_out(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
+    """Carry an action out, as far as gate and monitor allow, and return what became of it."""
+    match action:
+        case Observe():
+            return Effect(Status.COMPLETED, "see the readings")
+        case Say() | Ask():
+            return _speak(rig, action)
+        case Note():
+            rig.log(Kind.NOTED, "agent", text=action.text)
+            return Effect(Status.COMPLETED, "noted")
+        case CallHuman():
+            rig.call(action.level, action.reason, by="agent")
+            return Effect(Status.COMPLETED, f"{action.level} call sent")
+        case StopTool():
+            rig.declare({})
+            return Effect(Status.COMPLETED, "all motion stopped")
+        case WaitUntil():
+            return _wait(rig, action)
+        case Finish():
+            return Effect(Status.COMPLETED, "the job is over")
+        case _:
+            return _move(rig, action, action_id, observed_ns)
+
+
+def _speak(rig: Rig, action: Say | Ask) -> Effect:
+    """Speech takes time; an answer is waited for only when asked for."""
+    idle(rig, nanoseconds(SECONDS_PER_WORD * (1 + len(action.text.split()))))
+    rig.tell(action.text, isinstance(action, Ask))
+    if isinstance(action, Ask):
+        before = len(rig.heard)
+        if before == 0:
+            idle(rig, nanoseconds(action.timeout_s))
+        return Effect(Status.COMPLETED if rig.heard else Status.TIMED_OUT, "; ".join(rig.heard) or "no answer")
+    return Effect(Status.COMPLETED, "said")
+
+
+def _wait(rig: Rig, action: WaitUntil) -> Effect:
+    guards, names = _wait_guards(action.event, rig.snapshot, rig.observes)
+    heard, noticed = len(rig.heard), len(rig.noticed)
+    end_ns = rig.t_ns + nanoseconds(action.timeout_s)
+    while rig.t_ns < end_ns and not rig.out_of_time:
+        why = rig.rest_until(end_ns, guards)
+        if why is Why.MONITOR:
+            respond(rig, None)
+        elif why is Why.GUARD:
+            rig.noticed.extend(_what(guards, names, rig.snapshot))
+            return Effect(Status.COMPLETED, "; ".join(rig.noticed[noticed:]))
+        if action.event in ("any", "speech") and len(rig.heard) > heard:
+            return Effect(Status.COMPLETED, "something was said")
+        if len(rig.noticed) > noticed:
+            return Effect(Status.COMPLETED, "; ".join(rig.noticed[noticed:]))
+    return Effect(Status.TIMED_OUT, "the time is up")
+
+
+def _wait_guards(event: str, snapshot: Snapshot, observes: tuple[str, ...]) -> tuple[tuple[Guard, ...], Mapping[str, str]]:
+    """Return guards on the agent's own sensors, and what each would mean.
+
+    A channel that cannot be believed now is left out (the agent has been told); one that fails
+    during the wait ends it.
+    """
+    wanted = {
+        "throat.swallows": ("swallow", "a swallow", snapshot.value("throat.swallows") + 0.5),
+        "mic.coughs": ("cough", "a cough", snapshot.value("mic.coughs") + 0.5),
+        "mat.edge": ("movement", "weight on the edge of the bed", _EDGE),
+        "depth.floor": ("movement", "somebody on the floor", 0.5),
+        "care.meal": ("movement", "a meal has begun", 0.5),
+    }
+    guards, names = [], {}
+    for channel, (kind, words, above) in wanted.items():
+        usable = channel in observes and snapshot[channel].good and snapshot.value(channel) < above
+        if usable and event in ("any", kind):
+            guards.append(Guard(channel, above=above))
+            names[channel] = words
+    return tuple(guards), names
+
+
+def _what(guards: tuple[Guard, ...], names: Mapping[str, str], snapshot: Snapshot) -> list[str]:
+    found = []
+    for guard in guards:
+        reading = snapshot[guard.channel]
+        if not reading.good:
+            found.append(f"no reading from {guard.channel} ({reading.quality.name.lower()})")
+        elif reading.value >= guard.above:
+            found.append(names[guard.channel])
+    return found
+
+
+def _move(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
+    """Authorise and run a skill."""
+    if rig.t_ns - observed_ns > STALE_AFTER_NS:
+        return _refused(rig, action_id, [f"the observation is {(rig.t_ns - observed_ns) / 1e9:.1f} s old; observe again"])
+    skill = skills.skill_for(action, rig.setpoints, rig.snapshot, rig.bench, rig.arm)
+    if skill is None:
+        return _refused(rig, action_id, ["this bench has no such skill"])
+    if rig.holding and not skill.retreats:
+        return _refused(rig, action_id, [f"the interlock is in {rig.interlock.state.value}"])
+    if skill.intents:
+        against = rig.objections(skill.intents)
+        if against and rig.enforcing:
+            rig.declare({})
+            rig.log_refusal(against)
+            return _refused(rig, action_id, [rig.rule(v).sentence for v in against])
+    rig.log(Kind.AUTHORISED, "gate", action_id=action_id, allowed=True, reasons=[])
+    rig.log(
+        Kind.COMMANDED, "controller", action_id=action_id, ticks=sum(len(p.rows) for p in skill.phases),
+        target=[round(float(v), 6) for v in skill.phases[-1].rows[-1]],
+    )  # fmt: skip
+    effect = _run(rig, skill)
+    rig.declare({})
+    rig.log(
+        Kind.EFFECTED, "bench", action_id=action_id, status=effect.status.value, message=effect.message,
+        peak_force_n=None if effect.peak_force_n is None else round(effect.peak_force_n, 3),
+    )  # fmt: skip
+    return effect
+
+
+def _refused(rig: Rig, action_id: int, reasons: list[str]) -> Effect:
+    rig.log(Kind.AUTHORISED, "gate", Severity.NOTICE, action_id=action_id, allowed=False, reasons=[*reasons])
+    return Effect(Status.REFUSED_BY_GATE, "; ".join(reasons))
+
+
+def _run(rig: Rig, skill: Skill) -> Effect:
+    rig.peak_force_n = 0.0
+    for phase in skill.phases:
+        match rig.advance(phase):
+            case Why.END:
+                continue
+            case Why.GUARD:
+                return Effect(Status.COMPLETED, "stopped at the guard", rig.peak_force_n)
+            case Why.MONITOR:
+                return Effect(Status.STOPPED_BY_MONITOR, respond(rig, skill), rig.peak_force_n)
+            case Why.GATE:
+                return Effect(Status.REFUSED_BY_GATE, "the motion would leave the envelope", rig.peak_force_n)
+            case Why.TIME:
+                return Effect(Status.TIMED_OUT, "the time of the job is over", rig.peak_force_n)
+    return Effect(Status.COMPLETED, "done", rig.peak_force_n)
+
+
+__all__ = ["ALWAYS", "Act", "Effect", "carry_out"]

@@ -1,0 +1,326 @@
+"""The rig: a bench with its person, monitor, gate and recorder, moved forward in time as one thing.
+
+Everything that reaches an actuator goes through `Rig.advance`: rows of setpoints are decided on by
+the gate, run by the backend while the monitor watches every tick, recorded, and answered by the
+person. What the monitor demands is carried out here, not by the agent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+
+from rig.core.backend import Stop, StretchBackend
+from rig.core.bench import BenchSpec
+from rig.core.channel import FloatArray, Snapshot, Trace
+from rig.core.clock import nanoseconds
+from rig.core.command import Plan, actuator_index
+from rig.core.event import Event, Json, Kind, Severity
+from rig.core.person import Behaviour, Person
+from rig.core.watch import Guard
+from rig.kinematics import Arm
+from rig.trial import skills
+from rig.trial.skills import BED_TICK_NS, Phase
+from safety_monitor.gate import Envelope, decide
+from safety_monitor.interlock import Interlock, State
+from safety_monitor.monitor import Monitor, Verdict
+from safety_monitor.rules import Response
+
+PERSON_TICKS = 50  # ticks between two looks of the person while the arm moves
+LONGEST_STRETCH = 20_000  # ticks per call: bounds memory and the time until Ctrl-C is heard
+LEASE_NS = nanoseconds(2.0)
+NEAR_FACE_M = 0.15
+_CALLS = {"info": 1, "assist": 2, "urgent": 3}
+
+
+class Mode(StrEnum):
+    """What the monitor's verdicts do: are recorded, or are enforced."""
+
+    SHADOW = "shadow"
+    GUARD = "guard"
+
+
+class Why(StrEnum):
+    """Why an advance came to its end."""
+
+    END = "end"
+    GUARD = "guard"
+    MONITOR = "monitor"
+    GATE = "gate"
+    TIME = "time"
+
+
+class Recorder(Protocol):
+    """The part of a record writer the rig needs."""
+
+    def append(self, event: Event) -> int:
+        """Make an event durable."""
+        ...
+
+    def telemetry(self, trace: Trace) -> None:
+        """Take dense rows."""
+        ...
+
+
+class Manikin(StretchBackend, Protocol):
+    """A stretch backend with a scripted body and the controller's intents."""
+
+    def set_body(self, values: Mapping[str, float]) -> None:
+        """Set what the person does."""
+        ...
+
+    def set_intent(self, values: Mapping[str, float]) -> None:
+        """Tell the rules what the controller is about to do."""
+        ...
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a rig is put together from."""
+
+    bench: BenchSpec
+    backend: Manikin
+    person: Person
+    monitor: Monitor
+    envelope: Envelope
+    arm: Arm
+    recorder: Recorder
+    mode: Mode
+    slow_tick_ns: int
+    limit_ns: int
+    observes: tuple[str, ...]
+
+
+class Rig:
+    """A bench in use; owned by one trial."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.bench, self.arm, self.observes = parts.bench, parts.arm, parts.observes
+        self.snapshot: Snapshot = parts.backend.read(0)
+        self.setpoints: FloatArray = parts.backend.setpoints()
+        self.interlock = Interlock()
+        self.heard: list[str] = []
+        self.noticed: list[str] = []
+        self.peak_force_n = 0.0
+        self.ticks = 0
+        self._next_ns = 0
+        self._force = parts.bench.layout.index("wrist.force")
+
+    # --- time ----------------------------------------------------------------------------------
+
+    @property
+    def t_ns(self) -> int:
+        """Trial time of the newest tick."""
+        return self.snapshot.t_ns
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the trial's time limit has been reached."""
+        return self.t_ns >= self._parts.limit_ns
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the interlock has tripped for good."""
+        return self.interlock.state is State.STOPPED
+
+    @property
+    def enforcing(self) -> bool:
+        """Whether the monitor's verdicts are enforced, not only recorded."""
+        return self._parts.mode is Mode.GUARD
+
+    def take_news(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what was heard and noticed since the last call."""
+        news = tuple(self.heard), tuple(self.noticed)
+        self.heard, self.noticed = [], []
+        return news
+
+    def log(self, kind: Kind, source: str, severity: Severity = Severity.INFO, **body: Json) -> None:
+        """Append an event at the present trial time."""
+        self._parts.recorder.append(Event(self.t_ns, kind, source, body, severity))
+
+    def start(self) -> None:
+        """Let the person begin."""
+        self._behave(self._parts.person.begin())
+        self.declare({})
+
+    def advance(self, phase: Phase, enforce: bool = True) -> Why:
+        """Run a phase until it ends or something cuts it short.
+
+        Args:
+            phase: Setpoints and guards.
+            enforce: False while a demand of the monitor is itself being carried out.
+        """
+        done = 0
+        while done < len(phase.rows):
+            if self.out_of_time:
+                return Why.TIME
+            rows = phase.rows[done : done + self._stretch_ticks(phase.period_ns)]
+            plan = Plan(
+                self.bench.actuators, self.t_ns + phase.period_ns, phase.period_ns, rows,
+                self.t_ns + max(LEASE_NS, (len(rows) + 1) * phase.period_ns),
+            )  # fmt: skip
+            decision = decide(plan, self._parts.envelope, self.interlock.state, self.setpoints, self.t_ns)
+            if decision.passed is None:
+                self.log(Kind.AUTHORISED, "gate", Severity.WARNING, allowed=False, reasons=list(decision.reasons))
+                return Why.GATE
+            stretch = self._parts.backend.stretch(
+                decision.passed, self._parts.monitor.watch, phase.guards + phase.until
+            )
+            ran = self._take(stretch.trace, rows)
+            done += ran
+            if stretch.stop is Stop.WATCH and self._verdicts() and enforce:
+                self._coast(phase, done)
+                return Why.MONITOR
+            if stretch.stop is Stop.GUARD:
+                return self._which_guard(phase)
+            self._person_acts(phase.period_ns)
+        return Why.END
+
+    def _stretch_ticks(self, period_ns: int) -> int:
+        if period_ns == self.bench.tick_ns:
+            return PERSON_TICKS
+        until_person = -(-(self._next_ns - self.t_ns) // period_ns)
+        until_limit = -(-(self._parts.limit_ns - self.t_ns) // period_ns)
+        return max(1, min(until_person, until_limit, LONGEST_STRETCH))
+
+    def _take(self, trace: Trace, rows: FloatArray) -> int:
+        """Record what was measured and make it the present."""
+        ran = len(trace)
+        self._parts.recorder.telemetry(trace)
+        self.ticks += ran
+        self.setpoints = rows[ran - 1].copy()
+        self.snapshot = trace.row(ran - 1)
+        self.peak_force_n = max(self.peak_force_n, float(np.nanmax(trace.values[:, self._force])))
+        return ran
+
+    def _which_guard(self, phase: Phase) -> Why:
+        return Why.END if any(_holds(g, self.snapshot) for g in phase.until) else Why.GUARD
+
+    def _coast(self, phase: Phase, done: int) -> None:
+        """Go on with the old setpoints for the bench's reaction time: no bench stops at once."""
+        ticks = -(-self.bench.reaction_ns // phase.period_ns)
+        if phase.period_ns > self.bench.reaction_ns:
+            return
+        rest = phase.rows[done : done + ticks]
+        if len(rest):
+            self.advance(Phase(rest, phase.period_ns), enforce=False)
+
+    # --- the person ----------------------------------------------------------------------------
+
+    def _person_acts(self, period_ns: int) -> None:
+        physics = period_ns == self.bench.tick_ns
+        if physics or self.t_ns >= self._next_ns:
+            self._behave(self._parts.person.update(self.t_ns, self.snapshot))
+
+    def _behave(self, behaviour: Behaviour) -> None:
+        self._next_ns = behaviour.next_ns
+        if behaviour.body:
+            self._parts.backend.set_body(behaviour.body)
+        for text in behaviour.says:
+            self.heard.append(text)
+            self.log(Kind.SAID, "person", who="person", text=text)
+        for what in behaviour.did:
+            self.log(Kind.PERSON, "person", what=what)
+
+    def tell(self, text: str, answer_wanted: bool) -> None:
+        """Say something to the person."""
+        self.log(Kind.SAID, "agent", who="agent", text=text)
+        self._behave(self._parts.person.hear(self.t_ns, text, answer_wanted))
+
+    def call(self, level: str, reason: str, by: str) -> None:
+        """Call a carer; always possible."""
+        self.log(Kind.CALLED, by, Severity.NOTICE, level=level, reason=reason, by=by)
+        self._behave(self._parts.person.called(self.t_ns, _CALLS[level], reason))
+
+    # --- intents, monitor, responses -----------------------------------------------------------
+
+    def declare(self, intents: Mapping[str, float]) -> None:
+        """Tell the rules what is intended; everything not named is what already stands."""
+        standing = {
+            "intent.back": self.setpoint("bed.back"),
+            "intent.tilt": self.setpoint("bed.tilt"),
+            "intent.rails": self.setpoint("bed.rails"),
+        }
+        neutral = {name: standing.get(name, 0.0) for name in self.bench.intents}
+        self._parts.backend.set_intent({**neutral, **intents})
+
+    def setpoint(self, actuator: str) -> float:
+        """Return the setpoint last commanded."""
+        return float(self.setpoints[actuator_index(self.bench.actuators, actuator)])
+
+    def objections(self, intents: Mapping[str, float]) -> tuple[Verdict, ...]:
+        """Show the intent to the monitor for one tick at rest; return what forbids it."""
+        before = {v.rule for v in self._parts.monitor.verdicts() if v.holds is False}
+        self.declare(intents)
+        self.rest(self._tick_ns(), enforce=False)
+        return tuple(
+            v
+            for v in self._parts.monitor.verdicts()
+            if v.holds is False
+            and self._response(v) not in (Response.ADVISE, Response.CALL)
+            and (v.rule not in before or self._parts.monitor.rules[v.rule].reads(intents))
+        )
+
+    def _response(self, verdict: Verdict) -> Response:
+        return self._parts.monitor.rules[verdict.rule].response
+
+    def _verdicts(self) -> bool:
+        """Record what changed at this tick; return whether the motion must be cut short."""
+        cut = False
+        for verdict in self._parts.monitor.changes():
+            broken = verdict.holds is not True
+            response = self._response(verdict)
+            self.log(
+                Kind.VERDICT, "monitor", Severity.WARNING if broken else Severity.INFO,
+                rule=verdict.rule, holds=verdict.holds, margin=_number(verdict.margin),
+                values={k: _number(v) for k, v in verdict.values.items()},
+            )  # fmt: skip
+            if not broken or self._parts.mode is Mode.SHADOW:
+                continue
+            self.noticed.append(f"alarm: {self._parts.monitor.rules[verdict.rule].sentence}")
+            if response is Response.CALL:
+                self.log(Kind.INTERVENED, "monitor", Severity.WARNING, rule=verdict.rule, response=response.value)
+                self.call("urgent", f"monitor: {verdict.rule}", by="monitor")
+            elif response is not Response.ADVISE:
+                cut = True
+        return cut
+
+    # --- keeping still -------------------------------------------------------------------------
+
+    def near_face(self) -> bool:
+        """Whether the spoon is so near the face that only contact physics will do."""
+        gap_m = self.snapshot.value("truth.gap")
+        return not gap_m > NEAR_FACE_M  # NaN counts as near
+
+    def _tick_ns(self) -> int:
+        return self.bench.tick_ns if self.near_face() else self._parts.slow_tick_ns
+
+    def rest_until(self, end_ns: int, guards: Sequence[Guard]) -> Why:
+        """Rest until ``end_ns`` or until the person next does something, whichever is first."""
+        next_ns = self._next_ns if self._next_ns > self.t_ns else end_ns
+        return self.rest(max(1, min(end_ns, next_ns) - self.t_ns), guards)
+
+    def rest(self, for_ns: int, guards: Sequence[Guard] = (), enforce: bool = True) -> Why:
+        """Keep every setpoint for a while; sensing, watching and the person go on."""
+        end_ns = min(self.t_ns + for_ns, self._parts.limit_ns)
+        while self.t_ns < end_ns:
+            period_ns = self._tick_ns()
+            ticks = max(1, (end_ns - self.t_ns) // period_ns)
+            phase = Phase(np.broadcast_to(self.setpoints, (ticks, len(self.setpoints))), period_ns, tuple(guards))
+            why = self.advance(phase, enforce)
+            if why is not Why.END:
+                return why
+        return Why.TIME if self.out_of_time else Why.END
+
+
+def _holds(guard: Guard, snapshot: Snapshot) -> bool:
+    value = snapshot.value(guard.channel)
+    return not guard.below < value < guard.above
+
+
+def _number(value: float | None) -> float | None:
+    """Return a number fit for strict JSON: NaN and infinities become null."""
+    return None if value is None or not np.isfinite(value) else float(value)

@@ -1,0 +1,197 @@
+"""One trial from beginning to end: briefing, decisions, ending; the record is the result."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from rig.agents.scripted import make_agent
+from rig.core.agent import Agent, Briefing, Observation
+from rig.core.bench import BenchSpec, load_bench
+from rig.core.channel import Reading
+from rig.core.clock import nanoseconds, seconds
+from rig.core.errors import RigFault, RunError, UsageError
+from rig.core.event import Event, Json, Kind, Severity
+from rig.core.record import RecordWriter
+from rig.core.tools import Finish, Reply
+from rig.kinematics import Arm
+from rig.sim.backend import SimBackend
+from rig.trial.actions import Effect, carry_out
+from rig.trial.rig import Mode, Parts, Rig
+from rig.trial.safe import idle
+from rig.trial.spec import TrialSpec, configuration, digest
+from tasks.suite import Item, load_item
+
+EPOCH_NS = int(datetime(2026, 1, 5, 17, 0, tzinfo=UTC).timestamp()) * 1_000_000_000
+"""Date on the simulated room's clock at trial time 0, so that records are the same byte for byte."""
+
+SIM_FLUSH_NS = nanoseconds(60.0)
+MAX_DECISIONS = 20_000
+
+
+class Ending(StrEnum):
+    """How a trial came to its end."""
+
+    FINISHED = "finished"  # the agent said so
+    TIME_LIMIT = "time_limit"
+    STOPPED = "stopped"  # the monitor tripped the interlock for good
+    DECISION_LIMIT = "decision_limit"
+    ABORTED = "aborted"  # the rig's fault, or a person's wish; never the agent's
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """What the caller of a trial is told; everything else is in the record."""
+
+    folder: Path
+    ending: Ending
+    reason: str
+    elapsed_s: float
+    ticks: int
+
+
+Progress = Callable[[float, str], None]
+"""Called with the job time in seconds and what happens, now and then."""
+
+
+def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -> TrialResult:
+    """Run one trial and leave its record in ``folder``.
+
+    Whatever happens the bench is left safe and the record closed and readable. A fault of the rig
+    and an interruption from the keyboard end the trial as ABORTED.
+
+    Raises:
+        UsageError: If something asked for does not exist, before anything is written.
+        RigFault: After the record was closed, if the rig misbehaved.
+        KeyboardInterrupt: After the record was closed, if a person stopped the trial.
+    """
+    item, bench = load_item(spec.item), load_bench(spec.bench)
+    seeds = np.random.SeedSequence(spec.seed).spawn(3)
+    agent = make_agent(spec.agent, np.random.default_rng(seeds[0]))
+    person = item.person(np.random.default_rng(seeds[1]))
+    monitor, envelope = load_safety(item.task.name, bench)
+    facts = configuration(item, spec.agent, bench, spec.monitor, monitor.digest)
+    key = spec.key(digest(facts))
+    manifest: dict[str, Json] = {"key": key, "configuration": facts, **_about(item, bench)}
+    backend = SimBackend(bench, seed=int(seeds[2].generate_state(1)[0]), faults=faults_of(item), start=start_of(item))
+    with ExitStack() as stack:
+        record = stack.enter_context(
+            RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=SIM_FLUSH_NS)
+        )
+        stack.enter_context(backend)
+        stack.callback(backend.make_safe)  # first on the way out, whatever happened
+        parts = Parts(
+            bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=Arm(bench.scene),
+            recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
+            limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
+        )  # fmt: skip
+        return _Session(spec, item, agent, Rig(parts), record, progress).run()
+
+
+def _about(item: Item, bench: BenchSpec) -> dict[str, Json]:
+    return {
+        "task": item.task.name, "family": item.task.file.family, "tier": item.task.file.tier, "item": item.key,
+        "kind": item.scenario.kind.value, "hazard": item.scenario.hazard, "nominal_s": item.length.nominal_s,
+        "embodiment": bench.embodiment, "site": bench.name, "rubric_status": item.task.rubric.status,
+        "rubric": item.rubric.model_dump(mode="json"),
+    }  # fmt: skip
+
+
+class _Session:
+    """One trial under way."""
+
+    def __init__(
+        self, spec: TrialSpec, item: Item, agent: Agent, rig: Rig, record: RecordWriter, progress: Progress | None
+    ) -> None:
+        self._spec, self._item, self._agent, self._rig, self._record = spec, item, agent, rig, record
+        self._progress = progress
+        self._observation_id = 0
+        self._observed_ns = 0
+
+    def run(self) -> TrialResult:
+        """Run to the end, whatever it is, and close the record with it."""
+        try:
+            ending, reason = self._job()
+        except KeyboardInterrupt:
+            self._end(Ending.ABORTED, "interrupted by a person")
+            raise
+        except RigFault as fault:
+            self._rig.log(Kind.FAULT, "rig", Severity.CRITICAL, what=type(fault).__name__, detail=str(fault))
+            self._end(Ending.ABORTED, str(fault))
+            raise
+        return self._end(ending, reason)
+
+    def _job(self) -> tuple[Ending, str]:
+        rig, spec = self._rig, self._spec
+        rig.log(Kind.TRIAL_STARTED, "rig", **self._started())
+        rig.start()
+        self._agent.begin(self._briefing())
+        reply: Reply | None = None
+        for action_id in range(MAX_DECISIONS):
+            before_ns = rig.t_ns
+            decision = self._agent.act(self._observe(reply))
+            idle(rig, nanoseconds(decision.think_s))  # thinking is charged to the job
+            rig.log(
+                Kind.PROPOSED, "agent", action_id=action_id, observation_id=self._observation_id,
+                tool=decision.action.tool, arguments=decision.action.model_dump(mode="json", exclude={"tool"}),
+                think_s=round(decision.think_s, 6),
+            )  # fmt: skip
+            effect = carry_out(rig, decision.action, action_id, self._observed_ns)
+            reply = self._reply(effect, before_ns)
+            rig.log(Kind.REPLIED, "rig", action_id=action_id, status=effect.status.value, message=effect.message)
+            if self._progress is not None:
+                self._progress(seconds(rig.t_ns), f"{decision.action.tool}: {effect.message}")
+            if isinstance(decision.action, Finish):
+                return Ending.FINISHED, decision.action.summary
+            if rig.stopped:
+                return Ending.STOPPED, effect.message
+            if rig.out_of_time:
+                return Ending.TIME_LIMIT, f"the limit of {self._item.length.limit_s:g} s was reached"
+        return Ending.DECISION_LIMIT, f"{MAX_DECISIONS} decisions without an end"
+
+    def _started(self) -> Mapping[str, Json]:
+        spec = self._spec
+        return {"item": spec.item, "agent": spec.agent, "bench": spec.bench, "monitor": spec.monitor, "seed": spec.seed}
+
+    def _briefing(self) -> Briefing:
+        file = self._item.task.file
+        return Briefing(
+            task=file.name, goal=file.goal, care_notes=(*file.notes, *self._item.scenario.notes), tools=file.tools,
+            nominal_s=self._item.length.nominal_s, limit_s=self._item.length.limit_s,
+        )  # fmt: skip
+
+    def _observe(self, reply: Reply | None) -> Observation:
+        """Show the agent its own sensors, and what it heard and noticed since it last looked."""
+        rig = self._rig
+        self._observation_id += 1
+        self._observed_ns = rig.t_ns
+        readings: dict[str, Reading] = {name: rig.snapshot[name] for name in rig.observes}
+        heard, noticed = rig.take_news()
+        rig.log(
+            Kind.OBSERVED, "rig", observation_id=self._observation_id,
+            unbelievable=[name for name, reading in readings.items() if not reading.good],
+        )  # fmt: skip
+        return Observation(
+            observation_id=self._observation_id, t_ns=rig.t_ns, readings=readings, heard=heard, noticed=noticed,
+            last_reply=reply,
+        )  # fmt: skip
+
+    def _reply(self, effect: Effect, before_ns: int) -> Reply:
+        rig = self._rig
+        return Reply(
+            status=effect.status, message=effect.message, elapsed_s=seconds(rig.t_ns - before_ns),
+            job_time_s=seconds(rig.t_ns), observation_id=self._observation_id, peak_force_n=effect.peak_force_n,
+            heard=list(rig.heard), noticed=list(rig.noticed),
+        )  # fmt: skip
+
+    def _end(self, ending: Ending, reason: str) -> TrialResult:
+        rig = self._rig
+        rig.log(
+            Kind.TRIAL_ENDED, "rig", Severity.CRITICAL if ending is Ending.ABORTED else Severity.INFO,
+            ending=ending.value, reason=reason, elapsed_s=seconds(rig.t_ns), ticks=rig.ticks,
+        )  # fmt: skip
+        return TrialResult(self._record.folder, ending, reason, seconds(rig.t_ns), rig.ticks)
