@@ -1,0 +1,32 @@
+"""A trial's record: written so that nothing acknowledged is lost and nothing altered goes unseen.
+
+A record is a folder: ``manifest.json``, ``events.jsonl`` (the chain), ``telemetry.NNNN.mcap`` and
+``checkpoint.dsse.json``. Write one with `RecordWriter`, read it with `read`, check it with `verify`.
+"""
+
+from rig.core.record.chain import StoredEvent
+from rig.core.record.manifest import RECORD_SCHEMA, trial_id
+from rig.core.record.options import Full, Options
+from rig.core.record.reader import Record, read
+from rig.core.record.signing import read_trusted
+from rig.core.record.verdicts import Anchor, Check, Status, Verification
+from rig.core.record.verify import verify
+from rig.core.record.writer import Ended, RecordWriter
+
+__all__ = [
+    "RECORD_SCHEMA",
+    "Anchor",
+    "Check",
+    "Ended",
+    "Full",
+    "Options",
+    "Record",
+    "RecordWriter",
+    "Status",
+    "StoredEvent",
+    "Verification",
+    "read",
+    "read_trusted",
+    "trial_id",
+    "verify",
+]

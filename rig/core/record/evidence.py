@@ -1,0 +1,67 @@
+"""What there is to check in a record's folder, gathered once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.core.errors import RecordError
+from rig.core.event import Json, Kind
+from rig.core.record import chain, manifest
+from rig.core.record.manifest import Manifest
+from rig.core.record.reader import mapped
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The manifest and the chain as found, good or bad.
+
+    Attributes:
+        folder: The record.
+        about: The manifest, None if it cannot be read.
+        fault: Why it cannot.
+        trial_id: Which trial, as the manifest says or else as the chain's first line does.
+        scan: The chain.
+    """
+
+    folder: Path
+    about: Manifest | None
+    fault: str
+    trial_id: str
+    scan: chain.Scan
+
+    @property
+    def events(self) -> tuple[chain.StoredEvent, ...]:
+        """The events that are intact and linked."""
+        return self.scan.events
+
+    @property
+    def ending(self) -> chain.StoredEvent | None:
+        """The last event if it ends the trial and nothing stands behind it."""
+        last = self.events[-1] if self.events else None
+        ended = last is not None and last.kind is Kind.TRIAL_ENDED and self.scan.problem is None
+        return last if ended else None
+
+    @property
+    def end(self) -> str:
+        """The place behind the last good event."""
+        return f"{chain.FILE}, behind seq {len(self.events) - 1}"
+
+
+def gather(folder: Path) -> Evidence:
+    """Read manifest and chain, whatever state they are in."""
+    about, fault = None, ""
+    try:
+        with mapped(folder / manifest.FILE) as view:
+            about = manifest.parse(bytes(view), folder / manifest.FILE)
+    except RecordError as error:
+        fault = str(error)
+    path = folder / chain.FILE
+    data = path.read_bytes() if path.exists() else b""
+    trial_id = about.trial_id if about else chain.stated_start(data)
+    return Evidence(folder, about, fault, trial_id, chain.scan(data, trial_id))
+
+
+def number(body: Mapping[str, Json], name: str) -> int:
+    """Return a whole number an event states; -1, which fits nothing, if it states none."""
+    value = body.get(name)
+    return value if isinstance(value, int) else -1

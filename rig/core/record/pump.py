@@ -1,0 +1,220 @@
+"""The writer thread: takes ticks off a bounded queue and turns them into durable segments.
+
+The loop's side (`Pump.put`, `Pump.closed`) is a few microseconds under a lock. Where chunks end,
+when they are made durable and where segments end depends on tick numbers and trial time only, so
+that the same ticks give the same bytes however fast the machine is.
+"""
+
+import contextlib
+import threading
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rig.core.channel import Trace
+from rig.core.errors import RecorderFault
+from rig.core.record import wire
+from rig.core.record.options import Full, Options
+from rig.core.record.segment import Closed, Origin, SegmentWriter, file_name
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Ticks handed over, and what became of them; ``taken`` is the sum of the rest."""
+
+    taken: int
+    stored: int
+    dropped: int
+    lost: int
+
+
+class Pump:
+    """Moves ticks to disk on a thread of its own."""
+
+    def __init__(self, folder: Path, origin: Origin, flush_every_ns: int, options: Options) -> None:
+        self._folder, self._origin, self._options = folder, origin, options
+        self._flush_every_ns = flush_every_ns
+        row_bytes = wire.row_type(len(origin.layout)).itemsize
+        chunk_rows = max(1, options.chunk_bytes // row_bytes)
+        self._chunk: wire.Rows = np.repeat(wire.template(len(origin.layout)), chunk_rows)
+        self._queue_rows = max(1, options.queue_bytes // row_bytes)
+        self._wake_rows = max(1, chunk_rows // 2)
+        self.segment_rows = max(1, options.segment_bytes // row_bytes)
+        self._state = threading.Condition()
+        self._queue: deque[tuple[int, Trace]] = deque()
+        self._waiting = 0  # ticks in the queue
+        self._ending = False
+        self._closed: list[Closed] = []
+        self._taken = self._dropped = self._last_ns = 0
+        # From here on the thread's own.
+        self._segment: SegmentWriter | None = None
+        self._filled = self._seen_ns = 0
+        self.fault: RecorderFault | None = None
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def put(self, trace: Trace) -> bool:
+        """Hand ticks over; return False if they were dropped because the queue is full.
+
+        Raises:
+            RecorderFault: If earlier ticks could not be written.
+        """
+        n = len(trace)
+        with self._state:
+            first, self._taken = self._taken, self._taken + n
+            while self._waiting and self._waiting + n > self._queue_rows and self.fault is None:
+                if self._options.full is Full.DROP:
+                    self._dropped += n
+                    return False
+                self._state.notify_all()
+                self._state.wait()
+            if self.fault is not None:
+                raise self.fault
+            self._queue.append((first, trace))
+            self._waiting += n
+            newest = int(trace.t_ns[-1])
+            due = newest // self._flush_every_ns != self._last_ns // self._flush_every_ns
+            self._last_ns = newest
+            if due or self._waiting >= self._wake_rows:
+                self._state.notify_all()
+        return True
+
+    @property
+    def segments_due(self) -> int:
+        """How many segments must be finished by now, not counting the newest finished one."""
+        return max(0, (self._taken - self._dropped) // self.segment_rows - 1)
+
+    def closed(self, n: int, wait: bool) -> tuple[Closed, ...]:
+        """Return the segments finished so far, at least ``n`` of them if told to wait."""
+        with self._state:
+            while wait and len(self._closed) < n and self.fault is None and self._thread.is_alive():
+                self._state.wait(0.1)
+            return tuple(self._closed)
+
+    def finish(self) -> Counts:
+        """Write what is waiting, close the last segment, end the thread.
+
+        Raises:
+            RecorderFault: If the disk does not take it within the time allowed.
+        """
+        with self._state:
+            self._ending = True
+            self._state.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join(self._options.close_timeout_s)
+        if self._thread.is_alive():
+            raise RecorderFault(
+                f"{self._folder}: telemetry did not reach the disk within "
+                f"{self._options.close_timeout_s:g} s; `runrig recover` keeps what did"
+            )
+        self._mend()
+        stored = sum(segment.ticks for segment in self._closed)
+        return Counts(self._taken, stored, self._dropped, self._taken - stored - self._dropped)
+
+    # ---- the thread -----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while (batch := self._next()) is not None:
+                for first, trace in batch:
+                    self._write(first, trace)
+            self._end_segment()
+        except Exception as error:  # whatever it is, the loop must learn of it and not wait for ever
+            self._fail(error)
+
+    def _next(self) -> list[tuple[int, Trace]] | None:
+        """Return what is waiting; None once there is nothing left and no more to come."""
+        with self._state:
+            while not self._queue and not self._ending:
+                self._state.wait()
+            if not self._queue:
+                return None
+            batch = list(self._queue)
+            self._queue.clear()
+            self._waiting = 0
+            self._state.notify_all()
+            return batch
+
+    def _write(self, first: int, trace: Trace) -> None:
+        """Encode a trace; end a chunk where it is full, where its time is up, and at a segment's end."""
+        period = trace.t_ns // self._flush_every_ns
+        turns = np.flatnonzero(np.diff(period, prepend=self._seen_ns // self._flush_every_ns)).tolist()
+        k = 0
+        for turn in [*turns, len(trace)]:
+            while k < turn:
+                k = self._fill(first, trace, k, turn)
+            if turn < len(trace):
+                self._flush()
+        self._seen_ns = int(trace.t_ns[-1])
+
+    def _fill(self, first: int, trace: Trace, k: int, end: int) -> int:
+        """Encode ticks k to ``end`` as far as they fit into the chunk; return the next tick."""
+        if self._segment is None:
+            number = len(self._closed)
+            path = self._folder / file_name(number)
+            self._segment = SegmentWriter(self._options.disk, path, number, self._origin, self._options.level)
+            self._segment.open()
+        left = self.segment_rows - self._segment.ticks - self._filled
+        n = min(end - k, len(self._chunk) - self._filled, left)
+        part = Trace(
+            trace.layout, trace.t_ns[k : k + n], trace.values[k : k + n],
+            trace.sampled_ns[k : k + n], trace.quality[k : k + n],
+        )  # fmt: skip
+        wire.encode(part, first + k, self._origin.epoch_utc_ns, self._chunk[self._filled : self._filled + n])
+        self._filled += n
+        if n == left:
+            self._end_segment()
+        elif self._filled == len(self._chunk):
+            self._end_chunk()
+        return k + n
+
+    def _end_chunk(self) -> None:
+        if self._filled and self._segment is not None:
+            self._segment.chunk(self._chunk[: self._filled])
+            self._filled = 0
+
+    def _flush(self) -> None:
+        self._end_chunk()
+        if self._segment is not None:
+            self._segment.sync()
+
+    def _end_segment(self) -> None:
+        self._end_chunk()
+        if self._segment is not None:
+            done = self._segment.finish()
+            self._segment = None
+            with self._state:
+                self._closed.append(done)
+                self._state.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        reason = error.strerror if isinstance(error, OSError) else repr(error)
+        fault = RecorderFault(
+            f"{self._folder}: telemetry cannot be written: {reason}; "
+            f"the trial cannot go on, what was recorded is kept"
+        )
+        fault.__cause__ = error
+        with self._state:
+            self._queue.clear()
+            self._waiting = 0
+            self.fault = fault
+            self._state.notify_all()
+
+    def _mend(self) -> None:
+        """After a fault: cut the segment behind its last whole chunk and close it, if the disk lets us.
+
+        By now the reserve is given back, so a disk that was full has room for the index. Failing
+        that, the segment stays torn, which `verify` says and `recover` mends.
+        """
+        segment, self._segment = self._segment, None
+        if segment is not None:
+            with contextlib.suppress(OSError):
+                segment.cut()
+                if segment.ticks:
+                    self._closed.append(segment.finish())
+            segment.abandon()

@@ -1,0 +1,400 @@
+"""Log, then act: what the writer promises, with file layers that do their worst."""
+
+import errno
+import itertools
+import json
+import os
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+from rig.core.channel import Trace
+from rig.core.errors import RecorderFault, UsageError
+from rig.core.event import Event, Kind
+from rig.core.record import Full, RecordWriter, read, trial_id, verify
+from rig.core.record.disk import Disk
+from tests.record.making import (
+    EPOCH_NS,
+    KEY,
+    LAYOUT,
+    MS,
+    FullDisk,
+    Journal,
+    PowerCut,
+    ended,
+    said,
+    short_record,
+    ticks,
+    writer,
+)  # fmt: skip
+
+
+def test_an_event_is_acknowledged_only_after_it_was_written_and_synced(tmp_path):
+    disk = Journal()
+    with writer(tmp_path / "r", disk=disk) as record:
+        for k in range(5):
+            before = len(disk.done)
+            assert record.append(said(k)) == k + 1
+            assert disk.done[before:] == [("write", "events.jsonl"), ("sync", "events.jsonl")]
+
+
+def test_several_events_are_acknowledged_after_one_sync(tmp_path):
+    disk = Journal()
+    with writer(tmp_path / "r", disk=disk) as record:
+        before = len(disk.done)
+        assert record.extend([said(k) for k in range(9)]) == 9
+        assert disk.done[before:] == [("write", "events.jsonl"), ("sync", "events.jsonl")]
+
+
+def test_the_manifest_is_durable_before_the_first_event(tmp_path):
+    disk = Journal()
+    with writer(tmp_path / "r", disk=disk):
+        done = list(disk.done)
+    first_event = done.index(("write", "events.jsonl"))
+    assert done.index(("sync", "manifest.json")) < done.index(("sync", "r")) < first_event
+
+
+def test_a_power_cut_after_an_acknowledgement_loses_nothing_acknowledged(tmp_path):
+    disk = PowerCut()
+    with writer(tmp_path / "r", disk=disk) as record:
+        acknowledged = [record.append(said(k)) for k in range(20)]
+        disk.cut()
+        assert [e.seq for e in read(tmp_path / "r").events] == [0, *acknowledged]
+
+
+def test_telemetry_older_than_the_flush_period_survives_a_power_cut(tmp_path):
+    disk = PowerCut()
+    with writer(tmp_path / "r", disk=disk, flush_every_ns=100 * MS) as record:
+        record.telemetry(ticks(1050))
+        wait_until(lambda: len(read(tmp_path / "r").trace()) >= 1000)
+        disk.cut()
+        assert len(read(tmp_path / "r").trace()) >= 1000
+
+
+def wait_until(condition):
+    """Give another thread its turn until a condition holds; pytest's timeout is the limit."""
+    pause = threading.Event()
+    while not condition():
+        pause.wait(0.001)
+
+
+def test_the_same_trial_twice_gives_the_same_bytes(tmp_path):
+    options = {"segment_bytes": 40_000, "chunk_bytes": 4_000, "n_ticks": 1500}
+    first = short_record(tmp_path / "a", **options)
+    second = short_record(tmp_path / "b", **options)
+    assert first.head == second.head
+    names = sorted(p.name for p in (tmp_path / "a").iterdir())
+    assert names == sorted(p.name for p in (tmp_path / "b").iterdir())
+    assert sum(name.endswith(".mcap") for name in names) > 2
+    for name in names:
+        if name.endswith((".mcap", ".jsonl")):
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_how_the_ticks_are_handed_over_does_not_change_the_bytes(tmp_path):
+    whole = ticks(1500)
+    with writer(tmp_path / "a", segment_bytes=40_000) as record:
+        record.telemetry(whole)
+        record.close(ended())
+    with writer(tmp_path / "b", segment_bytes=40_000) as record:
+        for k in range(len(whole)):
+            record.telemetry(part(whole, k, k + 1))
+        record.close(ended())
+    for path in sorted((tmp_path / "a").glob("*.mcap")):
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def part(trace, start, end):
+    return Trace(
+        trace.layout, trace.t_ns[start:end], trace.values[start:end],
+        trace.sampled_ns[start:end], trace.quality[start:end],
+    )  # fmt: skip
+
+
+def test_wall_time_is_in_the_wall_section_and_nowhere_else(tmp_path):
+    short_record(tmp_path / "a")
+    short_record(tmp_path / "b")
+    a, b = (json.loads((tmp_path / x / "manifest.json").read_text()) for x in "ab")
+    assert a.pop("wall") != b.pop("wall")
+    a.pop("wall_sha256"), b.pop("wall_sha256")
+    assert a == b
+
+
+def test_the_trial_id_depends_on_every_part_of_the_key_and_not_on_their_order():
+    assert trial_id(KEY) == trial_id(dict(reversed(KEY.items())))
+    assert len({trial_id({**KEY, name: "other"}) for name in KEY} | {trial_id(KEY)}) == len(KEY) + 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), b"bytes", "\ud800"])
+def test_what_is_not_strict_json_is_refused_and_named(tmp_path, value):
+    with writer(tmp_path / "r") as record:
+        with pytest.raises(UsageError, match=r"verdict event\.body\.values\.1\.margin"):
+            record.append(Event(0, Kind.VERDICT, "monitor", {"values": [1.0, {"margin": value}]}))
+        assert record.append(said(1)) == 1, "a refused event leaves no trace"
+    assert verify(tmp_path / "r").ok
+
+
+def test_keys_that_are_not_text_are_refused(tmp_path):
+    with writer(tmp_path / "r") as record, pytest.raises(UsageError, match="key 1 is not text"):
+        record.append(Event(0, Kind.VERDICT, "monitor", {"values": [{1: 2}]}))
+
+
+def test_constructing_a_writer_touches_nothing(tmp_path):
+    writer(tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_holds_a_record_is_refused(tmp_path):
+    short_record(tmp_path / "r")
+    before = (tmp_path / "r" / "events.jsonl").read_bytes()
+    with pytest.raises(UsageError, match="already holds a record"), writer(tmp_path / "r"):
+        pass
+    assert (tmp_path / "r" / "events.jsonl").read_bytes() == before
+
+
+def test_two_writers_on_one_folder_are_refused(tmp_path):
+    with writer(tmp_path / "r") as first:
+        with pytest.raises(UsageError, match="already holds a record"), writer(tmp_path / "r"):
+            pass
+        first.append(said(1))
+    assert verify(tmp_path / "r").ok
+
+
+class Refusing(Disk):
+    def __init__(self, code):
+        self.code = code
+
+    def create(self, path):
+        raise OSError(self.code, os.strerror(self.code))
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
+def test_a_folder_that_cannot_be_written_is_bad_input_with_advice(tmp_path, code):
+    with pytest.raises(UsageError, match=r"cannot start a record here.*choose a folder"):
+        writer(tmp_path / "r", disk=Refusing(code)).__enter__()
+
+
+def test_a_trial_does_not_start_without_enough_space(tmp_path):
+    with pytest.raises(UsageError, match="MiB free, a trial asks for"):
+        writer(tmp_path / "r", min_free_bytes=1 << 60).__enter__()
+    assert not list((tmp_path / "r").iterdir())
+
+
+def test_a_record_must_be_dated_so_that_viewers_open_it():
+    with pytest.raises(UsageError, match="epoch_utc_ns"):
+        RecordWriter("r", {"key": KEY}, LAYOUT, epoch_utc_ns=0, flush_every_ns=MS)
+
+
+def test_a_manifest_cannot_speak_for_the_recorder():
+    with pytest.raises(UsageError, match="trial_id"):
+        RecordWriter("r", {"key": KEY, "trial_id": "x"}, LAYOUT, epoch_utc_ns=EPOCH_NS, flush_every_ns=MS)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("boom"), KeyboardInterrupt()])
+def test_a_trial_that_breaks_off_leaves_a_whole_record_that_says_aborted(tmp_path, error):
+    with pytest.raises(type(error)), writer(tmp_path / "r") as record:
+        record.telemetry(ticks(50))
+        raise error
+    last = read(tmp_path / "r").events[-1]
+    assert (last.kind, last.body["ending"]) == (Kind.TRIAL_ENDED, "aborted")
+    assert type(error).__name__ in last.body["reason"]
+    assert verify(tmp_path / "r").ok
+    assert len(read(tmp_path / "r").trace()) == 50
+
+
+def test_the_ending_the_trial_gives_is_the_last_word(tmp_path):
+    with pytest.raises(RuntimeError), writer(tmp_path / "r") as record:
+        record.append(ended(5 * MS, "aborted by the operator"))
+        raise RuntimeError
+    assert [e.body["ending"] for e in read(tmp_path / "r").of_kind(Kind.TRIAL_ENDED)] == [
+        "aborted by the operator"
+    ]
+    with pytest.raises(UsageError, match="closed"):
+        record.append(said(9))
+
+
+class Interrupting(Disk):
+    """Raises KeyboardInterrupt in the middle of one write."""
+
+    armed = False
+
+    def write(self, fd, data):
+        if self.armed:
+            self.armed = False
+            super().write(fd, bytes(data[: len(data) // 2]))
+            raise KeyboardInterrupt
+        super().write(fd, data)
+
+
+def test_control_c_in_the_middle_of_a_write_leaves_a_chain_that_goes_on(tmp_path):
+    disk = Interrupting()
+    with writer(tmp_path / "r", disk=disk) as record:
+        record.append(said(1))
+        disk.armed = True
+        with pytest.raises(KeyboardInterrupt):
+            record.append(said(2))
+        assert record.append(said(3)) == 2
+    assert verify(tmp_path / "r").ok
+    assert [e.t_ns for e in read(tmp_path / "r").of_kind(Kind.SAID)] == [MS, 3 * MS]
+
+
+def test_a_full_disk_loses_nothing_acknowledged_and_says_so(tmp_path):
+    disk = FullDisk(6000, "events.jsonl")
+    acknowledged = []
+    with pytest.raises(RecorderFault, match="free some space"), writer(tmp_path / "r", disk=disk) as record:
+        for k in range(100):
+            acknowledged.append(record.append(said(k)))
+    assert len(acknowledged) > 5
+    assert [e.seq for e in read(tmp_path / "r").events] == [0, *acknowledged]
+
+
+def test_a_trial_that_fills_the_disk_with_events_can_still_end_well(tmp_path):
+    disk = FullDisk(6000, "events.jsonl")
+    with writer(tmp_path / "r", disk=disk) as record:
+        with pytest.raises(RecorderFault):
+            for k in range(100):
+                record.append(said(k))
+        disk.room = 4096  # what the reserve gives back
+        record.close(ended(ending="aborted"))
+    assert verify(tmp_path / "r").ok
+
+
+@pytest.mark.parametrize("room", [0, 500, 3000, 20_000])
+def test_telemetry_that_fills_the_disk_stops_the_trial_and_keeps_every_whole_chunk(tmp_path, room):
+    disk = FullDisk(room, ".mcap")
+    with writer(tmp_path / "r", disk=disk, chunk_bytes=2000) as record:
+        with pytest.raises(RecorderFault, match="telemetry cannot be written"):
+            for k in itertools.count():
+                record.telemetry(ticks(50, 50 * k))
+        record.append(said(1, 10 * MS))
+        disk.room = 4096
+        end = record.close(ended(ending="aborted"))
+    counts = end.counts
+    assert "telemetry cannot be written" in end.fault
+    assert counts.taken == counts.stored + counts.dropped + counts.lost
+    assert counts.lost > 0
+    verdict = verify(tmp_path / "r")
+    assert verdict.ok, verdict.lines()
+    assert verdict["counts"].status == "weak"
+    assert len(read(tmp_path / "r").trace()) == counts.stored
+
+
+def test_a_real_full_file_system_loses_nothing_acknowledged(tmp_path):
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting a small tmpfs needs root")
+    try:
+        acknowledged = []
+        with pytest.raises(RecorderFault), writer(place / "r", reserve_bytes=16_384) as record:
+            for k in range(100_000):
+                acknowledged.append(record.append(said(k)))
+        assert [e.seq for e in read(place / "r").of_kind(Kind.SAID)] == acknowledged
+        assert len(acknowledged) > 300
+        assert verify(place / "r").ok, verify(place / "r").lines()
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+class Stalled(Disk):
+    """Lets no telemetry through until told to."""
+
+    def __init__(self):
+        self.go, self.stalled = threading.Event(), threading.Event()
+        self._telemetry = set()
+
+    def create(self, path):
+        fd = super().create(path)
+        if path.suffix == ".mcap":
+            self._telemetry.add(fd)
+        return fd
+
+    def write(self, fd, data):
+        if fd in self._telemetry:
+            self.stalled.set()
+            self.go.wait()
+        super().write(fd, data)
+
+
+def test_in_real_time_a_stalled_disk_costs_ticks_that_are_counted_and_never_events(tmp_path):
+    disk = Stalled()
+    with writer(
+        tmp_path / "r", disk=disk, full=Full.DROP, queue_bytes=20_000, flush_every_ns=10 * MS
+    ) as record:
+        for k in range(40):
+            record.telemetry(ticks(20, 20 * k))
+            record.append(said(20 * k))
+            if k == 0:
+                disk.stalled.wait()
+        disk.go.set()
+        counts = record.close(ended(800 * MS)).counts
+    assert counts.dropped > 0
+    assert counts.taken == 800 == counts.stored + counts.dropped
+    found = read(tmp_path / "r")
+    assert len(found.of_kind(Kind.SAID)) == 40
+    assert sum(e.body["ticks"] for e in found.of_kind(Kind.FAULT)) == counts.dropped
+    assert len(found.trace()) == counts.stored
+    assert verify(tmp_path / "r").ok
+
+
+def test_in_simulation_a_slow_disk_makes_the_loop_wait_and_nothing_is_dropped(tmp_path):
+    with writer(tmp_path / "r", queue_bytes=2000, chunk_bytes=500) as record:
+        for k in range(100):
+            record.telemetry(ticks(20, 20 * k))
+        assert record.close(ended()).counts.stored == 2000
+    assert np.array_equal(read(tmp_path / "r").trace().t_ns, np.arange(2000) * MS)
+
+
+def test_telemetry_that_is_not_of_the_record_is_refused(tmp_path):
+    good = ticks(10, 5)
+    with writer(tmp_path / "r") as record:
+        record.telemetry(good)
+        with pytest.raises(UsageError, match="time must advance"):
+            record.telemetry(good)
+        with pytest.raises(UsageError, match="shape"):
+            record.telemetry(
+                Trace(LAYOUT, good.t_ns + 100 * MS, good.values[:, :1], good.sampled_ns, good.quality)
+            )
+        with pytest.raises(UsageError, match="quality"):
+            record.telemetry(
+                Trace(LAYOUT, good.t_ns + 100 * MS, good.values, good.sampled_ns, good.quality + 100)
+            )
+        assert record.close(ended()).counts.taken == 10
+
+
+def test_a_key_that_cannot_be_kept_leaves_the_record_unsigned_and_says_so(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    end = short_record(tmp_path / "r")
+    assert end.signer is None and "no signing key" in end.unsigned
+    verdict = verify(tmp_path / "r")
+    assert verdict.ok
+    assert verdict["signature"].status == "absent"
+
+
+def test_the_first_record_makes_a_key_that_only_its_owner_can_read_and_later_ones_use_it(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    first, second = short_record(tmp_path / "a"), short_record(tmp_path / "b")
+    assert first.signer == second.signer is not None
+    key = tmp_path / "config" / "runrig" / "signing.pem"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert [p.name for p in key.parent.iterdir()] == ["signing.pem"]
+
+
+def test_a_key_others_can_read_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    short_record(tmp_path / "a")
+    (tmp_path / "config" / "runrig" / "signing.pem").chmod(0o644)
+    assert "others may read" in short_record(tmp_path / "b").unsigned
+
+
+def test_the_reserve_is_gone_once_the_record_is_closed(tmp_path):
+    short_record(tmp_path / "r")
+    assert sorted(p.name for p in (tmp_path / "r").iterdir()) == [
+        "checkpoint.dsse.json", "events.jsonl", "manifest.json", "telemetry.0000.mcap",
+    ]  # fmt: skip
