@@ -1,0 +1,357 @@
+"""The simulated bench: plant, sensors and faults behind the same door as a physical one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from rig.core.backend import Stop, Stretch
+from rig.core.bench import BenchSpec
+from rig.core.channel import FloatArray, Layout, Quality, Snapshot, Trace
+from rig.core.clock import clock_text
+from rig.core.command import Actuator, Command, Plan, actuator_index, steady
+from rig.core.errors import PlantFault, RigFault, UsageError
+from rig.core.watch import Guard, Watch
+from rig.sim import kernel
+from rig.sim.faults import SensorFault, check_faults
+from rig.sim.native import take_warnings
+from rig.sim.parameters import Parameters
+from rig.sim.quantities import ARM, BACK, FACE_FORCE, GAP, IN_MOUTH, RAILS
+from rig.sim.scene import Scene, load_scene, settle
+from rig.sim.setup import build_guards, build_plant, build_senses, checked, fill_world
+from rig.sim.state import Plant, Rows, Senses
+
+START = {"bed.back": 30.0, "bed.height": 0.45, "bed.tilt": 0.0, "bed.rails": 0.0}
+"""Where the bed stands unless `SimBackend.place` says otherwise; the arm stands at rest."""
+
+PERSON = {"person.weight": 70.0, "person.awake": 1.0}
+"""How the person is unless `SimBackend.place` says otherwise; everything else is nothing."""
+
+_STILL_RAD_PER_S = 0.02  # joints slower than this are at rest
+_ARMS = len(ARM)
+
+
+def indifferent_watch() -> Watch:
+    """Return a watch that never asks for attention."""
+    return Watch(kernel.INDIFFERENT, np.zeros(1), np.zeros(1, dtype=np.int64))
+
+
+class SimBackend:
+    """A `StretchBackend` on a simulated clock, with the care recipient's body beside it.
+
+    **Time.** Row ``k`` of a plan is in force from ``plan.time_ns(k)`` for one period; what the tick
+    has led to is measured at its end, ``trace.t_ns[k] == plan.time_ns(k) + plan.period_ns``. A plan
+    must start at `now_ns`.
+
+    **Two worlds.** A plan whose period is the bench's tick runs the physics engine. A longer period
+    is the slow world: bed, food, skin, breath, timers, head and lips go on, the arm stands still. It
+    is refused while the arm moves or the spoon is near the face (`why_not_slow`).
+
+    **Reaction.** A stretch ends at the very tick on which the watch asks for attention. What takes
+    time is bringing a new command to the actuators: the caller goes on with the rest of the old plan
+    for ``bench.reaction_ns`` before the first row of a new one.
+
+    **Determinism.** Same bench, faults, parameters, seed and calls give the same bytes, however the
+    ticks are cut into stretches.
+
+    Args:
+        bench: The bench file's contents.
+        seed: Seed of the sensors' noise.
+        faults: Sensor faults to inject.
+        parameters: Constants of the plant.
+    """
+
+    def __init__(
+        self,
+        bench: BenchSpec,
+        seed: int,
+        faults: Sequence[SensorFault] = (),
+        parameters: Parameters | None = None,
+    ) -> None:
+        check_faults(faults, bench.layout)
+        self._bench, self._seed, self._faults = bench, seed, tuple(faults)
+        self._parameters = parameters or Parameters()
+        self._scene: Scene | None = None
+        self._plant: Plant
+        self._senses: Senses
+        self._broken: PlantFault | None = None
+        self._verdict = np.zeros(4, dtype=np.int64)
+
+    # ---- lifetime
+
+    def __enter__(self) -> Self:
+        tick_s = self._bench.tick_ns / 1e9
+        self._plant = build_plant(self._bench, self._parameters)
+        self._scene = load_scene(self._bench.scene, self._parameters, tick_s)
+        self._broken = None
+        self.place()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.make_safe()
+        self._scene = None
+
+    def _open(self) -> Scene:
+        if self._scene is None:
+            raise UsageError("the simulated bench is closed; use it inside its with-block")
+        return self._scene
+
+    # ---- what there is
+
+    @property
+    def bench(self) -> BenchSpec:
+        """The bench file's contents."""
+        return self._bench
+
+    @property
+    def layout(self) -> Layout:
+        """Every channel the bench measures, intents included."""
+        return self._bench.layout
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Every quantity the gate may pass setpoints to."""
+        return self._bench.actuators
+
+    @property
+    def now_ns(self) -> int:
+        """Trial time of the last tick."""
+        return int(self._plant.clock[0])
+
+    @property
+    def setpoints(self) -> FloatArray:
+        """The setpoints in force, shape (actuators,), in the bench's order."""
+        rows = np.empty(len(self.actuators))
+        rows[self._plant.column] = self._plant.setpoint
+        return rows
+
+    @property
+    def scene(self) -> Scene:
+        """The engine's own structures, for cameras and calibration; not for controllers."""
+        return self._open()
+
+    @property
+    def world(self) -> FloatArray:
+        """Every quantity of the world (see ``rig.sim.quantities``); a copy."""
+        return self._plant.world.copy()
+
+    # ---- starting point, person, intents
+
+    def place(
+        self,
+        *,
+        actuators: Mapping[str, float] | None = None,
+        body: Mapping[str, float] | None = None,
+        bowl_temperature_c: float = 55.0,
+        hung_kg: float = 0.0,
+    ) -> Snapshot:
+        """Start again at time zero with everything at rest at these values.
+
+        Args:
+            actuators: Setpoints reached already; what is not named stands as in `START`, the arm at rest.
+            body: What the person does; what is not named is as in `PERSON`.
+            bowl_temperature_c: Food in the bowl.
+            hung_kg: A mass hung from the spoon, to check the wrist's force sensor.
+
+        Returns:
+            The first snapshot.
+
+        Raises:
+            UsageError: If a name is unknown or a value out of range; all mistakes at once.
+        """
+        scene = self._open()
+        if not -10.0 <= bowl_temperature_c <= 100.0 or not 0.0 <= hung_kg <= 20.0:
+            raise UsageError(
+                f"bowl temperature {bowl_temperature_c} degC must be within -10 and 100, "
+                f"hung mass {hung_kg} kg within 0 and 20"
+            )
+        rest = dict(zip(ARM, scene.rest, strict=True))
+        asked = checked("actuator", rest | START | dict(actuators or {}), self.actuators)
+        person = checked("body quantity", PERSON | dict(body or {}), self._bench.body)
+        setpoints = np.array([asked[int(c)] for c in self._plant.column])
+        values = np.array([person.get(i, 0.0) for i in range(len(self._bench.body))])
+        fill_world(self._plant, setpoints, values, bowl_temperature_c, hung_kg)
+        settle(scene, setpoints[:_ARMS])
+        self._senses = build_senses(self._bench, self._seed, self._faults)
+        self._broken = None
+        self._run(self._rows(np.empty((0, len(self.actuators)))), (), kernel.LOOK, 0, indifferent_watch())
+        return self.snapshot()
+
+    def set_body(self, values: Mapping[str, float]) -> None:
+        """Let the person do this from the next tick on; each quantity follows at its own rate.
+
+        Raises:
+            UsageError: If a name is unknown or a value out of range; all mistakes at once.
+        """
+        for i, value in checked("body quantity", values, self._bench.body).items():
+            self._plant.body_target[i] = value
+
+    def set_intent(self, values: Mapping[str, float]) -> None:
+        """Say from the next tick on what the controller is about to do.
+
+        Raises:
+            UsageError: If a name is not an intent of the bench or a value out of its range.
+        """
+        intents = [self.layout[name] for name in self._bench.intents]
+        known = [Actuator(name=c.name, unit=c.unit, low=c.low, high=c.high, rate=1.0) for c in intents]
+        for i, value in checked("intent", values, known).items():
+            self._plant.intent[i] = value
+
+    # ---- reading and writing
+
+    def snapshot(self) -> Snapshot:
+        """Return every channel at the last tick, ground truth included."""
+        return self.read(self.now_ns)
+
+    def read(self, t_ns: int) -> Snapshot:
+        """Return the newest reading of every channel as seen at ``t_ns``, now or later.
+
+        Raises:
+            UsageError: If ``t_ns`` has passed.
+        """
+        self._open()
+        if t_ns < self.now_ns:
+            raise UsageError(f"{t_ns} ns has passed; it is {self.now_ns} ns")
+        senses = self._senses
+        old = (t_ns - senses.sampled_ns >= senses.stale_ns) & (senses.quality == Quality.GOOD)
+        quality = np.where(old, np.uint8(Quality.STALE), senses.quality)
+        return Snapshot(self.layout, t_ns, senses.values.copy(), senses.sampled_ns.copy(), quality)
+
+    def write(self, commands: Iterable[Command]) -> None:
+        """Make setpoints the ones in force; `hold` lets them work, a plan's rows replace them.
+
+        Raises:
+            RigFault: If a command is not finite, unknown, out of range or expired; none is taken then.
+        """
+        self._open()
+        taken = list(commands)
+        if late := [c for c in taken if c.expires_ns < self.now_ns]:
+            raise RigFault(
+                f"command to {late[0].actuator} expired at {late[0].expires_ns} ns; it is {self.now_ns} ns"
+            )
+        try:
+            columns = checked("actuator", {c.actuator: c.value for c in taken}, self.actuators)
+        except UsageError as error:
+            raise RigFault(f"command refused: {error}") from None
+        place = {int(column): i for i, column in enumerate(self._plant.column)}
+        for column, value in columns.items():
+            self._plant.setpoint[place[column]] = value
+
+    def make_safe(self) -> None:
+        """Stop everything where it is: each actuator's setpoint becomes its position."""
+        if self._scene is None:
+            return
+        plant, engine = self._plant, self._scene.engine
+        joints = engine.qpos[engine.book[:_ARMS]]
+        if np.all(np.isfinite(joints)):
+            plant.setpoint[:_ARMS] = np.clip(joints, plant.low[:_ARMS], plant.high[:_ARMS])
+            engine.ctrl[:_ARMS] = plant.setpoint[:_ARMS]
+        plant.setpoint[_ARMS:] = plant.world[BACK : RAILS + 1]
+        plant.intent[:] = 0.0
+
+    # ---- running
+
+    def why_not_slow(self) -> str | None:
+        """Return why the slow world is not allowed now, None when it is."""
+        engine, world, p = self._open().engine, self._plant.world, self._parameters
+        if np.any(engine.ctrl[:_ARMS] != self._plant.setpoint[:_ARMS]):
+            return "the arm has not reached its setpoint"
+        speeds = np.abs(engine.qvel[engine.book[:_ARMS]])
+        if not np.all(speeds <= _STILL_RAD_PER_S):
+            return f"{ARM[int(np.argmax(speeds))]} still moves at {float(np.max(speeds)):.3f} rad/s"
+        if world[FACE_FORCE] > p.touch_n or world[IN_MOUTH] > 0:
+            return "the spoon touches the face"
+        if world[GAP] < p.quiet_gap_m:
+            return f"the spoon is {world[GAP]:.3f} m from the lips, nearer than {p.quiet_gap_m} m"
+        return None
+
+    def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
+        """Run the plan's rows until it ends, a guard holds, or the watch asks for attention.
+
+        The watch sees every tick that is run, the last one included.
+
+        Raises:
+            RigFault: If a setpoint is not finite, out of its actuator's range or past the plan's
+                lease; nothing is run then.
+            UsageError: If the plan is for other actuators or another time, or asks for the slow
+                world where that is refused.
+            PlantFault: If the engine diverged, warned, or its clock ran backwards.
+        """
+        mode = self._check(plan)
+        rows = self._rows(np.require(plan.setpoints, np.float64, ["C", "W"]))
+        done = self._run(rows, guards, mode, plan.period_ns, watch)
+        columns = rows.t_ns[:done], rows.values[:done], rows.sampled_ns[:done], rows.quality[:done]
+        if done < len(plan) // 2:  # let go of the unused part
+            t_ns, values, sampled_ns, quality = (c.copy() for c in columns)
+        else:
+            t_ns, values, sampled_ns, quality = columns
+        trace = Trace(self.layout, t_ns, values, sampled_ns, quality)
+        stop = {kernel.END: Stop.END, kernel.GUARD: Stop.GUARD, kernel.WATCH: Stop.WATCH}
+        return Stretch(trace, stop[int(self._verdict[0])])
+
+    def hold(self, n: int, period_ns: int | None = None) -> Trace:
+        """Let ``n`` ticks pass with the setpoints in force and nobody watching."""
+        period_ns = period_ns or self._bench.tick_ns
+        plan = steady(self.actuators, self.setpoints, self.now_ns, period_ns, n)
+        return self.stretch(plan, indifferent_watch()).trace
+
+    def _check(self, plan: Plan) -> int:
+        """Refuse a plan that cannot be run; return the kernel's mode for it."""
+        self._open()
+        if self._broken is not None:
+            raise self._broken
+        names, expected = [a.name for a in plan.actuators], [a.name for a in self.actuators]
+        if names != expected or np.shape(plan.setpoints)[1:] != (len(expected),):
+            raise UsageError(f"the plan is for {', '.join(names)}; the bench has {', '.join(expected)}")
+        if plan.start_ns != self.now_ns:
+            raise UsageError(f"the plan starts at {plan.start_ns} ns; it is {self.now_ns} ns")
+        if len(plan) and plan.time_ns(len(plan) - 1) > plan.expires_ns:
+            raise RigFault(
+                f"the plan's last row is for {clock_text(plan.time_ns(len(plan) - 1))}, "
+                f"its lease ends at {clock_text(plan.expires_ns)}"
+            )
+        if plan.period_ns == self._bench.tick_ns:
+            return kernel.PHYSICS
+        if plan.period_ns < self._bench.tick_ns:
+            raise UsageError(f"period {plan.period_ns} ns is shorter than the tick, {self._bench.tick_ns} ns")
+        arm = plan.setpoints[:, self._plant.column[:_ARMS]]
+        if np.any(arm != self._plant.setpoint[:_ARMS]):
+            raise UsageError("the slow world cannot move the arm; run this plan at the bench's tick")
+        if reason := self.why_not_slow():
+            raise UsageError(f"no slow world now: {reason}; run at the bench's tick")
+        return kernel.SLOW
+
+    def _rows(self, setpoints: FloatArray) -> Rows:
+        n, c = len(setpoints), len(self.layout)
+        return Rows(
+            setpoints=setpoints,
+            t_ns=np.empty(n, dtype=np.int64),
+            values=np.empty((n, c)),
+            sampled_ns=np.empty((n, c), dtype=np.int64),
+            quality=np.empty((n, c), dtype=np.uint8),
+        )
+
+    def _run(self, rows: Rows, guards: Sequence[Guard], mode: int, period_ns: int, watch: Watch) -> int:
+        """Run the kernel; return how many rows it did, or raise what it found."""
+        scene, verdict = self._open(), self._verdict
+        done = kernel.run(
+            scene.engine, self._plant, self._senses, rows, build_guards(guards, self._bench), mode,
+            period_ns, watch.kernel, watch.floats, watch.integers, verdict,
+        )  # fmt: skip
+        if verdict[0] == kernel.BAD_SETPOINT:
+            actuator = self.actuators[int(verdict[2])]
+            value = rows.setpoints[verdict[1], verdict[2]]
+            raise RigFault(
+                f"row {int(verdict[1])}: {actuator.name} {value} is not within "
+                f"{actuator.low} to {actuator.high} {actuator.unit}; nothing was run"
+            )
+        if verdict[0] in (kernel.WARNING, kernel.CLOCK_REGRESS):
+            what = "; ".join(take_warnings()) or "a warning without words"
+            if verdict[0] == kernel.CLOCK_REGRESS:
+                what = "its clock did not go forward"
+            self._broken = PlantFault(f"the physics engine failed after {clock_text(self.now_ns)}: {what}")
+            raise self._broken
+        return int(done)
