@@ -8,7 +8,7 @@ from rig.core.errors import RecordError
 from rig.core.event import Json, Kind
 from rig.core.record import chain, manifest
 from rig.core.record.manifest import Manifest
-from rig.core.record.reader import mapped
+from rig.core.record.reader import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,7 @@ def gather(folder: Path) -> Evidence:
     """Read manifest and chain, whatever state they are in."""
     about, fault = None, ""
     try:
-        with mapped(folder / manifest.FILE) as view:
-            about = manifest.parse(bytes(view), folder / manifest.FILE)
+        about = manifest.parse(read_bytes(folder / manifest.FILE), folder / manifest.FILE)
     except RecordError as error:
         fault = str(error)
     path = folder / chain.FILE

@@ -2,9 +2,8 @@
 
 import mmap
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,37 +87,33 @@ class Record:
         """Decode the chunks of one segment that touch a window of trial time."""
         low = -(1 << 62) if window[0] is None else window[0]
         high = 1 << 62 if window[1] is None else window[1]
-        with mapped(path) as data:
-            found = walk(data)
-            if found.facts.get("trial_id", self.trial_id) != self.trial_id:
-                raise RecordError(f"{path}: belongs to trial {found.facts['trial_id']}, not {self.trial_id}")
-            if found.problem is not None and self.complete:
-                raise RecordError(f"{path}: byte {found.good_bytes}: {found.problem}; see `runrig verify`")
-            wanted = [
-                c
-                for c in found.chunks
-                if c.start - self.epoch_utc_ns < high and c.end - self.epoch_utc_ns >= low
-            ]
+        data = mapped(path)
+        found = walk(data)
+        if found.facts.get("trial_id", self.trial_id) != self.trial_id:
+            raise RecordError(f"{path}: belongs to trial {found.facts['trial_id']}, not {self.trial_id}")
+        if found.problem is not None and self.complete:
+            raise RecordError(f"{path}: byte {found.good_bytes}: {found.problem}; see `runrig verify`")
+        wanted = [
+            c for c in found.chunks if c.start - self.epoch_utc_ns < high and c.end - self.epoch_utc_ns >= low
+        ]
 
-            def one(ref: ChunkRef) -> Trace | None:
-                try:
-                    raw = unpack(data, ref)
-                except DamagedChunk as damage:
-                    raise RecordError(
-                        f"{path}: chunk at byte {ref.at}: {damage}; see `runrig verify`"
-                    ) from None
-                if not wire.is_telemetry(raw, len(self.layout)):
-                    return None
-                rows = wire.decode(raw, len(self.layout))
-                t_ns = rows["t_ns"]
-                if ref.start - self.epoch_utc_ns < low or ref.end - self.epoch_utc_ns >= high:
-                    rows = rows[(t_ns >= low) & (t_ns < high)]
-                return wire.trace_of(rows, self.layout, columns)
+        def one(ref: ChunkRef) -> Trace | None:
+            try:
+                raw = unpack(data, ref)
+            except DamagedChunk as damage:
+                raise RecordError(f"{path}: chunk at byte {ref.at}: {damage}; see `runrig verify`") from None
+            if not wire.is_telemetry(raw, len(self.layout)):
+                return None
+            rows = wire.decode(raw, len(self.layout))
+            t_ns = rows["t_ns"]
+            if ref.start - self.epoch_utc_ns < low or ref.end - self.epoch_utc_ns >= high:
+                rows = rows[(t_ns >= low) & (t_ns < high)]
+            return wire.trace_of(rows, self.layout, columns)
 
-            if len(wanted) < 8:
-                return [part for part in map(one, wanted) if part is not None]
-            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # zstd and numpy release the GIL
-                return [part for part in pool.map(one, wanted) if part is not None]
+        if len(wanted) < 8:
+            return [part for part in map(one, wanted) if part is not None]
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # zstd and numpy release the GIL
+            return [part for part in pool.map(one, wanted) if part is not None]
 
 
 def _joined(parts: Sequence[Trace], layout: Layout) -> Trace:
@@ -128,9 +123,8 @@ def _joined(parts: Sequence[Trace], layout: Layout) -> Trace:
     return joined(traces, layout)
 
 
-@contextmanager
-def mapped(path: Path) -> Iterator[memoryview]:
-    """Give the bytes of a file, without reading those nobody looks at.
+def mapped(path: Path) -> memoryview:
+    """Return the bytes of a file, without reading those nobody looks at.
 
     Raises:
         RecordError: If the file cannot be read.
@@ -138,13 +132,11 @@ def mapped(path: Path) -> Iterator[memoryview]:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size == 0:
-                yield memoryview(b"")
-                return
-            with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
-                yield view
+            # Not closed by hand: whoever still holds a view of it, an exception's traceback say, keeps it.
+            data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
+    return memoryview(data)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -207,16 +207,16 @@ def opened(data: bytes) -> Checkpoint:
 
 
 def signed_by(key_id: str, signature: bytes, payload: bytes) -> bool:
-    """Return whether the signature over ``payload`` is that of the key."""
+    """Return whether the signature over ``payload`` is that of the key, spelled as `SigningKey` does."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key_id.removeprefix(_PREFIX)))
-        public.verify(signature, pre_authentication(payload))
+        raw = bytes.fromhex(key_id.removeprefix(_PREFIX))
+        Ed25519PublicKey.from_public_bytes(raw).verify(signature, pre_authentication(payload))
     except (ValueError, InvalidSignature):
         return False
-    return True
+    return key_id == _PREFIX + raw.hex()
 
 
 def read_trusted(path: Path) -> frozenset[str]:

@@ -97,11 +97,11 @@ def _segment_problem(found: Evidence, name: str, body: Mapping[str, Json]) -> tu
     path = found.folder / name
     if Path(name).name != name or not path.is_file():
         return f"{name} is missing", name
-    with mapped(path) as data:
-        if hashlib.sha256(data).hexdigest() == body.get("sha256"):
-            return None
-        size, walked = len(data), walk(data)
-        damage = first_damage(data, walked)
+    data = mapped(path)
+    if hashlib.sha256(data).hexdigest() == body.get("sha256"):
+        return None
+    size, walked = len(data), walk(data)
+    damage = first_damage(data, walked)
     owner, stated = walked.facts.get("trial_id", found.trial_id), number(body, "bytes")
     if owner != found.trial_id:
         return f"{name} is from trial {owner}", name

@@ -47,9 +47,8 @@ def _contradiction(found: Evidence, checkpoint: signing.Checkpoint) -> str | Non
         path = found.folder / name
         if Path(name).name != name or not path.is_file():
             return f"{name} was signed and is missing"
-        with mapped(path) as data:
-            if hashlib.sha256(data).hexdigest() != digest:
-                return f"{name} is not the file that was signed"
+        if hashlib.sha256(mapped(path)).hexdigest() != digest:
+            return f"{name} is not the file that was signed"
     return None
 
 

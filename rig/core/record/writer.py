@@ -17,7 +17,7 @@ from rig.core.channel import Layout, Quality, Trace
 from rig.core.clock import wall_utc
 from rig.core.errors import RecorderFault, UsageError
 from rig.core.event import Event, Json, Kind, Severity
-from rig.core.record import chain, manifest, signing
+from rig.core.record import chain, manifest, signing, wire
 from rig.core.record.disk import opening, write_file, writing
 from rig.core.record.options import Full, Options
 from rig.core.record.pump import Counts, Pump
@@ -77,6 +77,7 @@ class RecordWriter:
     ) -> None:
         if flush_every_ns <= 0:
             raise UsageError(f"flush_every_ns is {flush_every_ns}; it must be positive")
+        wire.descriptor(layout)  # refuses a layout that no message can hold
         self.folder, self.layout = Path(folder), layout
         self._options = options or Options()
         self._disk = self._options.disk
