@@ -18,9 +18,14 @@ from rig.core.errors import UsageError
 
 
 class Scheme(StrEnum):
-    """What is drawn with replacement."""
+    """What is drawn with replacement.
+
+    ``TRIALS`` draws from all trials alike, as the RUN protocol says; ``TRIALS_WITHIN_TASKS`` keeps the
+    number of trials of each item, and with it the luck of which items were tried.
+    """
 
     TRIALS = "trials"
+    TRIALS_WITHIN_TASKS = "trials within tasks"
     TASKS = "tasks"
     TASKS_THEN_TRIALS = "tasks then trials"
     FAMILIES = "families, then tasks, then trials"
@@ -200,8 +205,9 @@ def quantile_error(ordered: FloatArray, probability: float) -> float:
     values, weight = ordered[used], weight[used] / weight[used].sum()
     if not np.all(np.isfinite(values)):
         return math.inf
-    mean = float(weight @ values)
-    return math.sqrt(float(weight @ (values - mean) ** 2))
+    scale = float(np.abs(values).max()) or 1.0  # squares must not overflow
+    mean = float(weight @ (values / scale))
+    return scale * math.sqrt(float(weight @ (values / scale - mean) ** 2))
 
 
 def resample(
@@ -237,7 +243,11 @@ def resample(
     else:
         owner = items.trials
     one_family = np.array([0, len(items.trials)], np.int64)
-    code = {Scheme.TRIALS: kernels.TRIALS, Scheme.TASKS: kernels.TASKS}.get(scheme, kernels.TASKS_THEN_TRIALS)
+    codes = {
+        Scheme.TRIALS: kernels.TRIALS,
+        Scheme.TRIALS_WITHIN_TASKS: kernels.TRIALS_WITHIN_TASKS,
+        Scheme.TASKS: kernels.TASKS,
+    }
     estimates, kinds = np.empty((replicates, 4)), np.empty(replicates, np.int8)
     kernels.resample(
         log_s - fitted.centre,
@@ -247,7 +257,7 @@ def resample(
         items.weight,
         items.first if scheme is Scheme.FAMILIES else one_family,
         owner.astype(np.int64),
-        code,
+        codes.get(scheme, kernels.TASKS_THEN_TRIALS),
         ridge,
         np.array([fitted.level, -fitted.beta]),
         np.uint64(stream_key(seed, "bootstrap", scheme)),

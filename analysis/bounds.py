@@ -5,9 +5,11 @@ posterior, and none covers a hazard that no scenario contains.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.columns import BoolArray, FloatArray
 from rig.core.errors import UsageError
@@ -112,10 +114,11 @@ def monotone_bracket(
 ) -> Interval:
     """Bracket the horizon at pass probability ``q`` assuming only that passing never gets easier.
 
-    If the pass rate does not rise with duration, trials at least as long as ``d`` pass at most as often
-    as trials of ``d`` do, so their exact lower bound also holds at ``d``. Durations are tested from the
-    shortest up (for the upper end from the longest down) and the first that is not shown ends the row,
-    which keeps the one-sided error of each end at ``1 - confidence``.
+    If the pass rate does not rise with duration, trials somewhat longer than ``d`` pass at most as often
+    as trials of ``d`` do, so their exact lower bound also holds at ``d``. Each duration is tested with the
+    trials from it upwards until there are twice as many as a row of passes would need; durations are
+    tested from the shortest up, and the first that is not shown ends the row, which keeps the one-sided
+    error at ``1 - confidence``. The upper end is the same from the longest duration down.
 
     Args:
         duration_s: Duration of each independent unit, shape (n,).
@@ -130,15 +133,33 @@ def monotone_bracket(
     trials = np.bincount(cell, minlength=len(durations))
     passes = np.bincount(cell[np.asarray(passed, np.bool_)], minlength=len(durations))
     low, high = 0.0, math.inf
-    for i, duration in enumerate(durations):
-        if not exact_lower(int(passes[i:].sum()), int(trials[i:].sum()), confidence) >= q:
+    for duration, units, good in _windows(durations, trials, passes, _enough(q, confidence)):
+        if not exact_lower(good, units, confidence) >= q:
             break
-        low = float(duration)
-    for i in range(len(durations) - 1, -1, -1):
-        if not exact_upper(int(passes[: i + 1].sum()), int(trials[: i + 1].sum()), confidence) < q:
+        low = duration
+    backwards = (durations[::-1], trials[::-1], passes[::-1])
+    for duration, units, good in _windows(*backwards, _enough(1.0 - q, confidence)):
+        if not exact_upper(good, units, confidence) < q:
             break
-        high = float(durations[i])
+        high = duration
     return Interval(low, high, 2.0 * confidence - 1.0, "exact, monotone")
+
+
+def _enough(q: float, confidence: float) -> int:
+    return 2 * math.ceil(math.log1p(-confidence) / math.log(q))
+
+
+def _windows(
+    durations: FloatArray, trials: NDArray[np.intp], passes: NDArray[np.intp], enough: int
+) -> Iterator[tuple[float, int, int]]:
+    """Yield each duration with the trials and passes from it on, until there are ``enough``.
+
+    What is in a window depends on how many trials there are, never on how they ended.
+    """
+    for i, duration in enumerate(durations):
+        reached = np.cumsum(trials[i:])
+        end = i + 1 + min(int(np.searchsorted(reached, enough)), len(reached) - 1)
+        yield float(duration), int(trials[i:end].sum()), int(passes[i:end].sum())
 
 
 def _check(passes: int, trials: int, confidence: float) -> None:

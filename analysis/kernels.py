@@ -15,7 +15,7 @@ from numba import njit
 from analysis.counter import GOLDEN, MIX_1, MIX_2, SHIFT_11, SHIFT_27, SHIFT_30, SHIFT_31, TO_UNIT
 
 # Schemes.
-TRIALS, TASKS, TASKS_THEN_TRIALS = 0, 1, 2
+TRIALS, TASKS, TASKS_THEN_TRIALS, TRIALS_WITHIN_TASKS = range(4)
 # What a replicate turned out to be.
 FITTED, SEPARATED, ALL_PASS, ALL_FAIL, ONE_DURATION, RISING_SEPARATED, NOT_CONVERGED = range(7)
 
@@ -230,11 +230,14 @@ def resample(  # type: ignore[no-untyped-def]
         if scheme == TRIALS:
             _draw_trials(state, total, owner, passes, drawn_passes, drawn_trials)
         else:
-            _draw_items(state, first, copies)
+            if scheme == TRIALS_WITHIN_TASKS:
+                copies[:] = 1
+            else:
+                _draw_items(state, first, copies)
             for i in range(items):
                 drawn_trials[i] = copies[i] * trials[i]
                 drawn_passes[i] = copies[i] * passes[i]
-                if scheme == TASKS_THEN_TRIALS:
+                if scheme != TASKS:
                     drawn_passes[i] = _binomial(state, drawn_trials[i], passes[i] / trials[i])
         cell_passes[:] = 0.0
         cell_trials[:] = 0.0

@@ -67,7 +67,7 @@ def horizon_table(report: HorizonReport) -> Table:
     table.add_column("items", justify="right", no_wrap=True)
     table.add_column("horizon", justify="right", no_wrap=True)
     for scheme in options.schemes:
-        table.add_column(f"{100 * options.confidence:g} % over\n{scheme}", justify="right")
+        table.add_column(f"{100 * options.confidence:g} % over\n{scheme}", justify="right", overflow="fold")
     table.add_column("notes")
     agent, family = "", ""
     for entry in report.entries:
@@ -81,6 +81,10 @@ def horizon_table(report: HorizonReport) -> Table:
         for number, line in enumerate(_lines(found, len(options.schemes))):
             table.add_row(*(first if number == 0 else [""] * 4), *line)
     return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
 def _tier(entry: Entry) -> str:
@@ -143,7 +147,7 @@ def _notes(report: HorizonReport) -> Iterator[str]:
 
 def done_harm_table(report: HorizonReport) -> Table:
     """Return how often each agent did the job, and how often harm came of it."""
-    table = Table(title="Done and harm", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = _table("Done and harm")
     table.add_column("agent", overflow="fold")
     table.add_column("monitor")
     harms = ("no harm", "harm")
@@ -161,8 +165,7 @@ def done_harm_table(report: HorizonReport) -> Table:
 
 def excluded_table(report: HorizonReport, most: int = 20) -> RenderableType:
     """Return the trials that say nothing about their agent."""
-    title = f"Excluded, never counted as failures ({len(report.excluded)})"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = _table(f"Excluded, never counted as failures ({len(report.excluded)})")
     for name in ("trial", "agent", "outcome", "record"):
         table.add_column(name, overflow="fold")
     for line in report.excluded[:most]:
@@ -174,7 +177,7 @@ def excluded_table(report: HorizonReport, most: int = 20) -> RenderableType:
 
 def rates_table(found: Estimate) -> Table:
     """Return the observed pass rates by duration."""
-    table = Table(title="Pass rate by duration", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = _table("Pass rate by duration")
     for name in ("duration", "passed", "rate", "interval"):
         table.add_column(name, justify="right")
     for rate in found.rates:

@@ -1,0 +1,124 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.trial_files import from_mappings, read_trials, write_trials
+from analysis.trials import Definition, Outcome, TrialTable
+from rig.core.errors import ConfigError, UsageError
+
+from .conftest import campaign, failed, row
+
+MINIMAL = "trial_id,agent,item,duration_s,passed\n"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_what_is_written_is_read_back(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    rows = [
+        *campaign({60.0: [5, 3], 600.0: [1]}),
+        failed(trial_id="x", item="x", criteria=("c1", "c2"), mistake_at_s=0.1, seed=2**53, record="a b/c"),
+        row(trial_id="y", monitor=None, embodiment=None, item="y, with comma"),
+    ]
+    path = tmp_path / f"trials{suffix}"
+    write_trials(TrialTable.from_rows(rows), path)
+    assert list(read_trials(path)) == rows
+
+
+def test_a_verdict_alone_is_enough(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", MINIMAL + "a,x,i,60,1\nb,x,i,60,0\nc,x,i,60,true\n")
+    table = read_trials(path)
+    assert table.passed(Definition.AGENT_ALONE).tolist() == [True, False, True]
+    assert [trial.site for trial in table] == ["sim"] * 3
+
+
+@pytest.mark.parametrize("value", ["2", "0.5", "-1", "yes", "nan", ""])
+def test_a_verdict_outside_0_and_1_is_refused(tmp_path: Path, value: str) -> None:
+    path = write(tmp_path / "t.csv", MINIMAL + f"a,x,i,60,1\nb,x,i,60,{value}\n")
+    with pytest.raises(ConfigError, match=r"row 2 \(trial b\)"):
+        read_trials(path)
+
+
+def test_every_row_is_looked_at_before_complaining(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", MINIMAL + "a,x,i,abc,1\n,x,i,60,1\nc,x,i,60,7\n")
+    with pytest.raises(ConfigError) as caught:
+        read_trials(path)
+    assert len(caught.value.mistakes) == 3
+
+
+def test_an_unknown_column_is_named_with_those_that_are_known(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "trial_id,agent,item,duration,passed\na,x,i,60,1\n")
+    with pytest.raises(ConfigError) as caught:
+        read_trials(path)
+    assert "column 'duration_s' is missing" in str(caught.value)
+    assert "unknown column 'duration'" in str(caught.value)
+
+
+def test_a_verdict_and_an_outcome_together_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "trial_id,agent,item,duration_s,passed,outcome\na,x,i,60,1,PASS\n")
+    with pytest.raises(ConfigError, match="not both"):
+        read_trials(path)
+
+
+@pytest.mark.parametrize("text", ["", MINIMAL])
+def test_a_file_without_trials_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match="no trials"):
+        read_trials(write(tmp_path / "t.csv", text))
+
+
+def test_a_ragged_row_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="row 2"):
+        read_trials(write(tmp_path / "t.csv", MINIMAL + "a,x,i,60,1\nb,x,i,60\n"))
+
+
+def test_a_column_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'passed' appears twice"):
+        read_trials(write(tmp_path / "t.csv", "trial_id,agent,item,duration_s,passed,passed\na,x,i,60,1,1\n"))
+
+
+def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
+    good = json.dumps({"trial_id": "a", "agent": "x", "item": "i", "duration_s": 60, "passed": 1})
+    with pytest.raises(ConfigError, match="row 2: is not JSON"):
+        read_trials(write(tmp_path / "t.jsonl", f"{good}\n{{oops\n"))
+
+
+def test_a_missing_file_or_an_unknown_kind_is_a_misuse(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        read_trials(tmp_path / "none.csv")
+    with pytest.raises(UsageError, match=r"known: \.csv, \.jsonl, \.parquet"):
+        read_trials(write(tmp_path / "t.xlsx", ""))
+
+
+def test_metr_runs_are_read_in_their_own_columns(tmp_path: Path) -> None:
+    runs = [
+        {"run_id": "r1", "alias": "m", "task_id": "f/a", "task_family": "f", "human_minutes": 2.0,
+         "score_binarized": 1, "score_cont": 1.0, "model": "m-1"},
+        {"run_id": "r2", "alias": "m", "task_id": "f/a", "task_family": "f", "human_minutes": 2.0,
+         "score_binarized": 0, "score_cont": 0.0, "model": "m-1"},
+        {"run_id": "r3", "alias": "m", "task_id": "f/b", "task_family": "f", "human_minutes": 8.0,
+         "score_binarized": 0, "score_cont": 0.0, "model": "m-1", "fatal_error_from": "usageLimits"},
+    ]  # fmt: skip
+    path = write(tmp_path / "runs.jsonl", "".join(json.dumps(run) + "\n" for run in runs))
+    table = read_trials(path)
+    assert table.duration_s.tolist() == [120.0, 120.0, 480.0]
+    assert [trial.outcome for trial in table] == [Outcome.PASS, Outcome.INCOMPLETE, Outcome.ABORTED]
+
+
+@given(
+    st.dictionaries(st.sampled_from(["trial_id", "agent", "item", "duration_s", "passed", "tier"]), st.text())
+)
+def test_garbage_is_refused_and_never_crashes(values: dict[str, str]) -> None:
+    try:
+        table = from_mappings([(1, values)], "garbage")
+    except ConfigError as error:
+        assert error.mistakes
+    else:
+        assert len(table) == 1
