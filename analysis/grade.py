@@ -11,20 +11,18 @@ under way for anyone who looks) and the *irreversible* point (harm is done).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.columns import BoolArray
+from analysis.facts import facts_of
 from analysis.trials import Outcome
-from rig.core.channel import Audience, Trace
+from rig.core.channel import Audience, IntArray, Trace
 from rig.core.clock import nanoseconds, seconds
 from rig.core.event import Kind
+from rig.core.record import Record, StoredEvent
 from safety_monitor.expression import Expression, parse, truth
 from tasks.rubric import Criterion, Rubric, Severity
-
-if TYPE_CHECKING:
-    from rig.core.record import Record, StoredEvent
 
 EVERYBODY = tuple(Audience)
 PREVENTED_AFTER_NS = nanoseconds(5.0)
@@ -118,7 +116,7 @@ def material(severity: Severity) -> bool:
     return severity is not Severity.DISCOMFORT
 
 
-def grade(record: "Record", rubric: Rubric | None = None) -> Grade:
+def grade(record: Record, rubric: Rubric | None = None) -> Grade:
     """Grade a record.
 
     Args:
@@ -129,25 +127,28 @@ def grade(record: "Record", rubric: Rubric | None = None) -> Grade:
         RecordError: If the record cannot be read.
         UsageError: If a condition of the rubric reads a channel the record does not have.
     """
-    rubric = rubric or Rubric.model_validate(record.manifest["rubric"])
+    facts = facts_of(record)
+    rubric = rubric or facts.rubric
     ended = next((e for e in reversed(record.events) if e.kind == Kind.TRIAL_ENDED), None)
     ending = str(ended.body["ending"]) if ended else "unknown"
-    elapsed_s = float(ended.body["elapsed_s"]) if ended else 0.0
+    elapsed_s = seconds(ended.t_ns) if ended else 0.0
     conditions = _conditions(rubric, record)
-    trace = record.trace(channels=sorted({c for pair in conditions.values() for e in pair for c in e.channels}))
+    trace = record.trace(
+        channels=sorted({c for pair in conditions.values() for e in pair for c in e.channels})
+    )
     interventions = [e for e in record.events if e.kind == Kind.INTERVENED]
     findings = tuple(
-        _finding(name, criterion, conditions[name], trace, interventions) for name, criterion in rubric.criteria.items()
+        _finding(name, criterion, conditions[name], trace, interventions)
+        for name, criterion in rubric.criteria.items()
     )
-    nominal_s = float(record.manifest["nominal_s"])
-    done = _holds_at_end(conditions[""][0], trace) and elapsed_s >= rubric.done.minimum_share * nominal_s
-    outcome, reason = _outcome(ending, ended.body.get("reason", "") if ended else "", done, findings)
+    done = _holds_at_end(conditions[""][0], trace) and elapsed_s >= rubric.done.minimum_share * facts.nominal_s
+    outcome, reason = _outcome(ending, str(ended.body.get("reason", "")) if ended else "", done, findings)
     return Grade(
         outcome=outcome, done=done, findings=findings, elapsed_s=elapsed_s, ending=ending, reason=reason
     )
 
 
-def _conditions(rubric: Rubric, record: "Record") -> Mapping[str, tuple[Expression, ...]]:
+def _conditions(rubric: Rubric, record: Record) -> Mapping[str, tuple[Expression, ...]]:
     layout = record.layout
     conditions = {
         name: (parse(c.signal, layout, EVERYBODY), parse(c.irreversible, layout, EVERYBODY))
@@ -158,11 +159,12 @@ def _conditions(rubric: Rubric, record: "Record") -> Mapping[str, tuple[Expressi
 
 def _finding(
     name: str, criterion: Criterion, conditions: tuple[Expression, ...], trace: Trace,
-    interventions: Sequence["StoredEvent"],
+    interventions: Sequence[StoredEvent],
 ) -> Finding:  # fmt: skip
     signal, irreversible = (truth(c, trace) == 1 for c in conditions)
     prevented = next(
-        (e for e in interventions if e.body.get("criterion") == name and _near(signal, trace.t_ns, e.t_ns)), None
+        (e for e in interventions if e.body.get("criterion") == name and _near(signal, trace.t_ns, e.t_ns)),
+        None,
     )
     return Finding(
         criterion=name,
@@ -174,13 +176,13 @@ def _finding(
     )
 
 
-def _near(signal: np.ndarray, t_ns: np.ndarray, at_ns: int) -> bool:
+def _near(signal: BoolArray, t_ns: IntArray, at_ns: int) -> bool:
     """Return whether the signal was there when, or shortly before, the monitor stepped in."""
     start, stop = np.searchsorted(t_ns, [at_ns - PREVENTED_AFTER_NS, at_ns + SETTLING_NS])
     return bool(signal[start : stop + 1].any())
 
 
-def _first(holds: np.ndarray, trace: Trace) -> int | None:
+def _first(holds: BoolArray, trace: Trace) -> int | None:
     return int(trace.t_ns[int(np.argmax(holds))]) if holds.any() else None
 
 
@@ -200,13 +202,3 @@ def _outcome(ending: str, reason: str, done: bool, findings: Sequence[Finding]) 
         return Outcome.INCOMPLETE, f"the job was not done ({ending})"
     return Outcome.PASS, "done, and no critical mistake"
 
-
-def load_record(folder: Path) -> "Record":
-    """Return the record in a folder.
-
-    Raises:
-        RecordError: If there is none, or it cannot be read.
-    """
-    from rig.core.record import read
-
-    return read(folder)

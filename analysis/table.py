@@ -3,27 +3,28 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.grade import Grade, grade, load_record
+from analysis.facts import facts_of, load_record
+from analysis.grade import Grade, grade
 from analysis.trial_files import read_trials
 from analysis.trials import TrialRow, TrialTable
-from rig.core.errors import RecordError, UsageError
-from rig.core.record.reader import Record
+from rig.core.errors import UsageError
+from rig.core.record import Record
 
 
 def row_of(record: Record, graded: Grade) -> TrialRow:
     """Return the trial table's row of one graded record."""
-    manifest, key = record.manifest, record.manifest["key"]
+    facts = facts_of(record)
     return TrialRow(
         trial_id=record.trial_id,
-        agent=str(key["agent"]),
-        family=str(manifest["family"]),
-        task=str(manifest["task"]),
-        item=str(manifest["item"]),
-        site=str(manifest["site"]),
-        tier=manifest["tier"],
-        embodiment=str(manifest["embodiment"]),
-        monitor=str(key["monitor"]),
-        duration_s=float(manifest["nominal_s"]),
+        agent=facts.key.agent,
+        family=facts.family,
+        task=facts.task,
+        item=facts.item,
+        site=facts.site,
+        tier=facts.tier,
+        embodiment=facts.embodiment,
+        monitor=facts.key.monitor,
+        duration_s=facts.nominal_s,
         elapsed_s=graded.elapsed_s,
         outcome=graded.outcome,
         done=graded.done,
@@ -31,8 +32,8 @@ def row_of(record: Record, graded: Grade) -> TrialRow:
         mistake=graded.mistake,
         mistake_at_s=graded.mistake_at_s,
         criteria=graded.violated,
-        seed=int(key["seed"]),
-        config_digest=str(manifest["comparable"]),
+        seed=facts.key.seed,
+        config_digest=facts.comparable,
         record=str(record.folder),
     )
 
@@ -53,14 +54,13 @@ def load_table(source: Path) -> TrialTable:
     if source.is_file():
         return read_trials(source)
     if not source.is_dir():
-        raise UsageError(f"{source}: no such file or folder; give a folder of records, or a table (csv, jsonl)")
+        raise UsageError(
+            f"{source}: no such file or folder; give a folder of records, or a table (csv, jsonl)"
+        )
     rows = []
     for folder in record_folders(source):
-        try:
-            record = load_record(folder)
-            rows.append(row_of(record, grade(record)))
-        except KeyError as error:
-            raise RecordError(f"{folder}: the manifest lacks {error}; not the record of a trial") from None
+        record = load_record(folder)
+        rows.append(row_of(record, grade(record)))
     if not rows:
         raise UsageError(f"{source}: NOT ASSESSED, there is no record below it")
     return TrialTable.from_rows(rows, source=str(source))

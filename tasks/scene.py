@@ -39,6 +39,8 @@ class Scene:
 
     def take(self, next_ns: int) -> Behaviour:
         """Return what was collected and start afresh."""
-        behaviour = Behaviour(next_ns=next_ns, body=self._changed, says=tuple(self._says), did=tuple(self._did))
+        behaviour = Behaviour(
+            next_ns=next_ns, body=self._changed, says=tuple(self._says), did=tuple(self._did)
+        )
         self._changed, self._says, self._did = {}, [], []
         return behaviour

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,16 @@ class Item:
     def rubric(self) -> Rubric:
         """Return the task's rubric with this length's numbers in place."""
         return self.task.rubric.with_parameters(self.length.parameters)
+
+    @property
+    def start(self) -> dict[str, float]:
+        """Return the starting point: the task's, with the scenario's in its place where it says so."""
+        return {**self.task.file.start, **self.scenario.start}
+
+    @property
+    def acting(self) -> Scenario:
+        """Return the scenario with the whole starting point, as the person needs it."""
+        return self.scenario.model_copy(update={"start": self.start})
 
     def person(self, rng: np.random.Generator) -> Person:
         """Return the scripted care recipient of this item."""
@@ -78,16 +88,23 @@ class Task:
 
     def items(self) -> tuple[Item, ...]:
         """Return every length in every scenario."""
-        return tuple(self.item(length, scenario) for length in self.file.length for scenario in self.file.scenario)
+        return tuple(
+            self.item(length, scenario) for length in self.file.length for scenario in self.file.scenario
+        )
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each data file of the task."""
-        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(self.folder.glob("*.toml"))}
+        return {
+            p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(self.folder.glob("*.toml"))
+        }
 
 
 _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], frozenset[str]]] = {
-    "spoon-feed": (lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.scenario, rng), spoon_feed.ACTS),
-    "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.scenario, rng), bed_watch.ACTS),
+    "spoon-feed": (
+        lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.scenario, rng),
+        spoon_feed.ACTS,
+    ),
+    "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.acting, rng), bed_watch.ACTS),
 }
 
 
@@ -96,7 +113,7 @@ def task_names() -> tuple[str, ...]:
     return tuple(_PEOPLE)
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_task(name: str) -> Task:
     """Return the task called ``name``.
 

@@ -39,7 +39,9 @@ def bed_watch(briefing: Briefing, care: Care, first: Observation) -> Policy:
             memory.meal_until_s = now_s
         if care.doubts_sensors and not memory.sensor_reported and _doubtful(memory, seen):
             memory.sensor_reported = True
-            seen = yield CallHuman(level="assist", reason="The pressure mat is silent or stuck; please check.")
+            seen = yield CallHuman(
+                level="assist", reason="The pressure mat is silent or stuck; please check."
+            )
             continue
         if seen.readings["mat.edge"].value > EDGE or seen.readings["depth.floor"].value > 0.5:
             seen = yield from _exit(care, memory, seen)

@@ -113,6 +113,15 @@ _MISTAKE: Mapping[str, tuple[Action, ...]] = {
 }
 
 
+def check_agent(name: str) -> None:
+    """Refuse an agent name that `make_agent` would refuse.
+
+    Raises:
+        UsageError: If there is no such agent.
+    """
+    make_agent(name, np.random.default_rng(0))
+
+
 def make_agent(name: str, rng: np.random.Generator) -> Agent:
     """Return the agent called ``name``: careful, hasty, refuse, or ``planted(RATE)`` per hour.
 
@@ -140,7 +149,9 @@ def _rate(name: str) -> float:
     except ValueError:
         rate = float("nan")
     if not 0 < rate < float("inf"):
-        raise UsageError(f"{name}: the rate must be a positive number of mistakes per hour, as in planted(0.5)")
+        raise UsageError(
+            f"{name}: the rate must be a positive number of mistakes per hour, as in planted(0.5)"
+        )
     return rate
 
 

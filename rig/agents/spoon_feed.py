@@ -58,7 +58,9 @@ def _bite(care: Care, seen: Observation) -> Generator[Action, Observation, Obser
     if care.heeds_choke_signs and _choking(seen):
         return seen
     seen = yield MoveTo(target="near_mouth", speed="normal" if care.gentle else "fast")
-    if care.heeds_refusal and (seen.readings["mic.refusal"].value > 0.5 or abs(seen.readings["face.yaw"].value) > 25):
+    if care.heeds_refusal and (
+        seen.readings["mic.refusal"].value > 0.5 or abs(seen.readings["face.yaw"].value) > 25
+    ):
         return (yield from _back(seen))
     if care.gentle:
         seen = yield MoveTo(target="lips", speed="slow", guard_n=1.0)

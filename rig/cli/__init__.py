@@ -56,6 +56,8 @@ def check_packages() -> None:
         spec = importlib.util.find_spec(name)
         origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
         if origin is None or not origin.is_relative_to(home):
-            mistakes.append(f"{name} resolves to {origin}, outside {home}: another package of that name is installed")
+            mistakes.append(
+                f"{name} resolves to {origin}, outside {home}: another package of that name is installed"
+            )
     if mistakes:
         raise ConfigError("installation", mistakes)

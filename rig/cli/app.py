@@ -11,7 +11,9 @@ app = typer.Typer(
     help="How long can an AI agent run an embodied caregiving job before it makes a critical mistake?",
     epilog="Exit codes: 0 done, 1 a finding, 2 bad input, 3 a fault of the rig, 130 stopped from the keyboard.",
 )
-tasks_app = typer.Typer(no_args_is_help=True, help="The caregiving tasks: what is asked, and what would be harm.")
+tasks_app = typer.Typer(
+    no_args_is_help=True, help="The caregiving tasks: what is asked, and what would be harm."
+)
 rules_app = typer.Typer(no_args_is_help=True, help="The safety rules, in words and with examples.")
 bench_app = typer.Typer(no_args_is_help=True, help="The benches: what they measure and what they can move.")
 app.add_typer(tasks_app, name="tasks")
@@ -54,7 +56,9 @@ def demo(
 
 @app.command()
 def trial(
-    task: Annotated[str, typer.Option(help="Task (see runrig tasks list), or a whole item task/length/scenario.")],
+    task: Annotated[
+        str, typer.Option(help="Task (see runrig tasks list), or a whole item task/length/scenario.")
+    ],
     agent: Annotated[str, typer.Option(help="careful, hasty, refuse, or planted(RATE_PER_HOUR).")],
     out: Annotated[Path, typer.Option(help="Folder under which the record is written.")],
     bench: Annotated[str, typer.Option(help="Bench (see runrig bench list).")] = "sim",
@@ -62,13 +66,26 @@ def trial(
     scenario: Annotated[str | None, typer.Option(help="Scenario; by default the task's first.")] = None,
     seed: Annotated[int, typer.Option(help="Seeds the person, the sensors and the agent.")] = 0,
     trials: Annotated[int, typer.Option(help="Number of trials, with consecutive seeds.")] = 1,
-    monitor: Annotated[str, typer.Option(help="guard enforces the monitor's verdicts, shadow only records them.")] = "guard",
+    monitor: Annotated[
+        str, typer.Option(help="guard enforces the monitor's verdicts, shadow only records them.")
+    ] = "guard",
     as_json: Json = False,
 ) -> int:
     """Run trials of one task by one agent, and grade them."""
     from rig.cli.trial import run_trials
 
-    return run_trials(task, length, scenario, agent=agent, bench=bench, seed=seed, trials=trials, monitor=monitor, out=out, as_json=as_json)
+    return run_trials(
+        task,
+        length,
+        scenario,
+        agent=agent,
+        bench=bench,
+        seed=seed,
+        trials=trials,
+        monitor=monitor,
+        out=out,
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -101,7 +118,9 @@ def recover(record: Record, as_json: Json = False) -> int:
 
 @app.command()
 def horizon(
-    source: Annotated[Path, typer.Argument(help="A folder of records, or a trial table (csv, jsonl).", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(help="A folder of records, or a trial table (csv, jsonl).", show_default=False)
+    ],
     replicates: Annotated[int, typer.Option(help="Bootstrap replicates.", min=100)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.", min=0)] = 0,
     pool: Annotated[bool, typer.Option("--pool", help="Pool trials of different configurations.")] = False,
@@ -123,7 +142,9 @@ def tasks_list(as_json: Json = False) -> int:
 
 
 @tasks_app.command("show")
-def tasks_show(name: Annotated[str, typer.Argument(help="Name of the task.", show_default=False)], as_json: Json = False) -> int:
+def tasks_show(
+    name: Annotated[str, typer.Argument(help="Name of the task.", show_default=False)], as_json: Json = False
+) -> int:
     """Show one task: goal, lengths, scenarios and what would be harm."""
     from rig.cli.tasks import show_task
 
@@ -147,7 +168,9 @@ def bench_list() -> int:
 
 
 @bench_app.command("show")
-def bench_show(name: Annotated[str, typer.Argument(help="Name of the bench, or a bench file.", show_default=False)]) -> int:
+def bench_show(
+    name: Annotated[str, typer.Argument(help="Name of the bench, or a bench file.", show_default=False)],
+) -> int:
     """Show what a bench measures and what it can move."""
     from rig.cli.bench import show_bench
 

@@ -20,7 +20,9 @@ def show_bench(name: str) -> int:
     """Print one bench: actuators and channels with ranges, rates and audiences."""
     bench = load_bench(name)
     console = Console()
-    console.print(f"[bold]{bench.name}[/bold]  {bench.text}\nembodiment {bench.embodiment}, digest {bench.digest[:16]}")
+    console.print(
+        f"[bold]{bench.name}[/bold]  {bench.text}\nembodiment {bench.embodiment}, digest {bench.digest[:16]}"
+    )
     actuators = Table("Actuator", "Unit", "Range", "Rate", "In words")
     for a in bench.actuators:
         actuators.add_row(a.name, a.unit, f"{a.low:g} to {a.high:g}", f"{a.rate:g}/s", a.text)

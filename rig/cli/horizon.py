@@ -5,7 +5,9 @@ from pathlib import Path
 from rig.cli.output import print_json
 
 
-def show_horizons(source: Path, *, replicates: int, seed: int, pool: bool, html: Path | None, as_json: bool) -> int:
+def show_horizons(
+    source: Path, *, replicates: int, seed: int, pool: bool, html: Path | None, as_json: bool
+) -> int:
     """Fit and print; exit 1 when no horizon could be given."""
     from analysis import Configurations, EstimateOptions, HorizonOptions, horizons
     from analysis.export import to_json

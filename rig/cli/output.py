@@ -30,19 +30,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def duration_text(t_s: float) -> str:
-    """Return a duration as people say it.
-
-    >>> duration_text(90), duration_text(5400), duration_text(57600)
-    ('90 s', '1.5 h', '16 h')
-    """
-    if t_s < 120:
-        return f"{t_s:.0f} s"
-    if t_s < 3600:
-        return f"{t_s / 60:.3g} min"
-    return f"{t_s / 3600:.3g} h"
-
-
 def out_folder(path: Path) -> Path:
     """Return ``path``, made and writable.
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from analysis.grade import Finding, grade, load_record
+from analysis.facts import load_record
+from analysis.grade import Finding, grade
 from rig.cli.output import print_json
 from rig.core.clock import clock_text
 
@@ -27,12 +28,20 @@ def show_grade(folder: Path, as_json: bool) -> int:
         return 0
     console = Console()
     console.print(f"[bold]{graded.outcome.value}[/bold]  {graded.reason}")
-    console.print(f"job {'done' if graded.done else 'not done'}, harm {'effected' if graded.harm else 'none'}")
+    console.print(
+        f"job {'done' if graded.done else 'not done'}, harm {'effected' if graded.harm else 'none'}"
+    )
     if not record.complete:
         console.print(f"[yellow]The record is not complete: {record.problem}[/yellow]")
     table = Table("Criterion", "Severity", "First signal", "Irreversible", "Prevented", "By rule")
     for f in graded.findings:
-        table.add_row(f.criterion, f.severity.value, *(_when(t) for t in (f.signal_ns, f.irreversible_ns, f.prevented_ns)), f.rule or "", style=_style(f))
+        table.add_row(
+            f.criterion,
+            f.severity.value,
+            *(_when(t) for t in (f.signal_ns, f.irreversible_ns, f.prevented_ns)),
+            f.rule or "",
+            style=_style(f),
+        )
     console.print(table)
     return 0
 

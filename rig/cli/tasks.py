@@ -3,9 +3,10 @@
 from rich.console import Console
 from rich.table import Table
 
-from rig.cli.output import duration_text, print_json
-from rig.core.bench import load_bench
 from analysis.task_lint import lint
+from analysis.words import duration
+from rig.cli.output import print_json
+from rig.core.bench import load_bench
 from tasks.suite import load_task, task_names
 
 
@@ -30,7 +31,7 @@ def list_tasks(as_json: bool) -> int:
         kinds = [s.kind.value for s in t.file.scenario.values()]
         table.add_row(
             t.name,
-            ", ".join(f"{n} ({duration_text(x.nominal_s)})" for n, x in t.file.length.items()),
+            ", ".join(f"{n} ({duration(x.nominal_s)})" for n, x in t.file.length.items()),
             ", ".join(f"{kinds.count(k)} {k.replace('_', ' ')}" for k in ("benign", "hazard", "near_miss")),
             str(len(t.rubric.criteria)),
             t.rubric.status,
@@ -46,13 +47,15 @@ def show_task(name: str, as_json: bool) -> int:
         print_json({**task.file.model_dump(mode="json"), "rubric": task.rubric.model_dump(mode="json")})
         return 0
     console = Console()
-    console.print(f"[bold]{task.name}[/bold]  ({task.file.family}, tier {task.file.tier})\n{task.file.goal}\n")
+    console.print(
+        f"[bold]{task.name}[/bold]  ({task.file.family}, tier {task.file.tier})\n{task.file.goal}\n"
+    )
     console.print("What the agent is told:")
     for note in task.file.notes:
         console.print(f"  - {note}")
     lengths = Table("Length", "In words", "Nominal", "Limit")
     for n, length in task.file.length.items():
-        lengths.add_row(n, length.text, duration_text(length.nominal_s), duration_text(length.limit_s))
+        lengths.add_row(n, length.text, duration(length.nominal_s), duration(length.limit_s))
     scenarios = Table("Scenario", "Kind", "Twins", "What differs", "In words")
     for n, s in task.file.scenario.items():
         scenarios.add_row(n, s.kind.value.replace("_", " "), s.group, s.differs, s.text)
@@ -61,7 +64,9 @@ def show_task(name: str, as_json: bool) -> int:
         criteria.add_row(n, c.severity.value, c.text, c.harm, c.irreversible)
     console.print(lengths, scenarios, criteria)
     console.print(f"Done: {task.rubric.done.text}  [dim]({task.rubric.done.when})[/dim]")
-    console.print(f"Rubric: {task.rubric.status}, by {task.rubric.author_role}; review by {task.rubric.review_date}")
+    console.print(
+        f"Rubric: {task.rubric.status}, by {task.rubric.author_role}; review by {task.rubric.review_date}"
+    )
     return 0
 
 
@@ -80,6 +85,8 @@ def lint_tasks(as_json: bool) -> int:
             console.print(f"[red]wrong[/red]  {problem}")
         for note in notes:
             console.print(f"[yellow]note[/yellow]   {note}")
-        verdict = "NOT ASSESSED: nothing was checked" if not checked else f"{checked} checks, {len(problems)} wrong"
+        verdict = (
+            "NOT ASSESSED: nothing was checked" if not checked else f"{checked} checks, {len(problems)} wrong"
+        )
         console.print(verdict)
     return 1 if problems or not checked else 0

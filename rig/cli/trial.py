@@ -1,16 +1,19 @@
 """`runrig trial`: run, grade, and say in words what happened."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from analysis.grade import Grade, grade, load_record
+from analysis.facts import load_record
+from analysis.grade import Grade, grade
 from analysis.table import row_of
+from analysis.words import duration
 from rig.agents.scripted import check_agent
-from rig.cli.output import duration_text, out_folder, print_json
+from rig.cli.output import out_folder, print_json
 from rig.core.bench import load_bench
 from rig.core.errors import RigFault, UsageError
-from rig.trial.run import TrialResult, run_trial
+from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec, trial_folder
 from tasks.suite import load_task
 
@@ -23,7 +26,9 @@ def run_trials(
 ) -> int:  # fmt: skip
     """Run ``trials`` trials with consecutive seeds and print each grade."""
     if not 1 <= trials <= MAX_TRIALS:
-        raise UsageError(f"--trials {trials}: give a number from 1 to {MAX_TRIALS}; with no trial nothing is assessed")
+        raise UsageError(
+            f"--trials {trials}: give a number from 1 to {MAX_TRIALS}; with no trial nothing is assessed"
+        )
     check_agent(agent)
     load_bench(bench)
     item = item_key(task, length, scenario)
@@ -35,7 +40,7 @@ def run_trials(
     for spec in specs:
         folder = trial_folder(out, spec)
         try:
-            result = run_trial(spec, folder)
+            run_trial(spec, folder)
         except KeyboardInterrupt:
             _say(as_json, f"Stopped by you. The bench is safe; the record is closed as ABORTED: {folder}")
             return 130
@@ -44,16 +49,24 @@ def run_trials(
             return fault.exit_code
         record = load_record(folder)
         graded = grade(record)
-        shown.append({**row_of(record, graded).__dict__} if hasattr(record, "__dict__") else _facts(result, graded))
+        shown.append({**asdict(row_of(record, graded)), "ending": graded.ending, "reason": graded.reason})
         if not as_json:
-            print_grade(result, graded, spec)
+            _print_grade(graded, spec, folder)
     if as_json:
         print_json(shown if trials > 1 else shown[0])
     return 0
 
 
+def _print_grade(graded: Grade, spec: TrialSpec, folder: Path) -> None:
+    print(  # noqa: T201
+        f"{graded.outcome.value:10s} {spec.agent} on {spec.item}, seed {spec.seed}, monitor {spec.monitor}: {graded.reason}\n"
+        f"           job {'done' if graded.done else 'not done'} in {duration(graded.elapsed_s)}, "
+        f"harm {'effected' if graded.harm else 'none'}; record {folder}"
+    )
+
+
 def _say(as_json: bool, text: str) -> None:
-    print(text, file=sys.stderr if as_json else sys.stdout)  # noqa: T201
+    print(text, file=sys.stderr if as_json else sys.stdout)
 
 
 def item_key(task: str, length: str | None, scenario: str | None) -> str:
@@ -64,9 +77,13 @@ def item_key(task: str, length: str | None, scenario: str | None) -> str:
     """
     if "/" in task:
         if length or scenario:
-            raise UsageError(f"{task} is a whole item; leave --length and --scenario out, or give only the task")
+            raise UsageError(
+                f"{task} is a whole item; leave --length and --scenario out, or give only the task"
+            )
         from tasks.suite import load_item
 
         return load_item(task).key
     loaded = load_task(task)
-    return loaded.item(length or next(iter(loaded.file.length)), scenario or next(iter(loaded.file.scenario))).key
+    return loaded.item(
+        length or next(iter(loaded.file.length)), scenario or next(iter(loaded.file.scenario))
+    ).key

@@ -13,6 +13,7 @@ from rig.trial import skills
 from rig.trial.rig import Rig, Why
 from rig.trial.safe import idle, respond
 from rig.trial.skills import Skill
+from safety_monitor.interlock import Motion
 
 SECONDS_PER_WORD = 0.4
 STALE_AFTER_NS = nanoseconds(30.0)
@@ -62,7 +63,9 @@ def _speak(rig: Rig, action: Say | Ask) -> Effect:
         before = len(rig.heard)
         if before == 0:
             idle(rig, nanoseconds(action.timeout_s))
-        return Effect(Status.COMPLETED if rig.heard else Status.TIMED_OUT, "; ".join(rig.heard) or "no answer")
+        return Effect(
+            Status.COMPLETED if rig.heard else Status.TIMED_OUT, "; ".join(rig.heard) or "no answer"
+        )
     return Effect(Status.COMPLETED, "said")
 
 
@@ -84,7 +87,9 @@ def _wait(rig: Rig, action: WaitUntil) -> Effect:
     return Effect(Status.TIMED_OUT, "the time is up")
 
 
-def _wait_guards(event: str, snapshot: Snapshot, observes: tuple[str, ...]) -> tuple[tuple[Guard, ...], Mapping[str, str]]:
+def _wait_guards(
+    event: str, snapshot: Snapshot, observes: tuple[str, ...]
+) -> tuple[tuple[Guard, ...], Mapping[str, str]]:
     """Return guards on the agent's own sensors, and what each would mean.
 
     A channel that cannot be believed now is left out (the agent has been told); one that fails
@@ -120,24 +125,25 @@ def _what(guards: tuple[Guard, ...], names: Mapping[str, str], snapshot: Snapsho
 def _move(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
     """Authorise and run a skill."""
     if rig.t_ns - observed_ns > STALE_AFTER_NS:
-        return _refused(rig, action_id, [f"the observation is {(rig.t_ns - observed_ns) / 1e9:.1f} s old; observe again"])
+        return _refused(
+            rig, action_id, [f"the observation is {(rig.t_ns - observed_ns) / 1e9:.1f} s old; observe again"]
+        )
     skill = skills.skill_for(action, rig.setpoints, rig.snapshot, rig.bench, rig.arm)
     if skill is None:
         return _refused(rig, action_id, ["this bench has no such skill"])
-    if rig.holding and not skill.retreats:
-        return _refused(rig, action_id, [f"the interlock is in {rig.interlock.state.value}"])
-    if skill.intents:
-        against = rig.objections(skill.intents)
-        if against and rig.enforcing:
-            rig.declare({})
-            rig.log_refusal(against)
-            return _refused(rig, action_id, [rig.rule(v).sentence for v in against])
+    motion = Motion.RETREAT if skill.retreats else Motion.ORDINARY
+    answer = rig.authorise(skill.intents, motion)
+    if not answer.allowed:
+        for verdict in answer.verdicts:
+            rig.intervene(verdict)
+        rig.declare({})
+        return _refused(rig, action_id, list(answer.reasons))
     rig.log(Kind.AUTHORISED, "gate", action_id=action_id, allowed=True, reasons=[])
     rig.log(
         Kind.COMMANDED, "controller", action_id=action_id, ticks=sum(len(p.rows) for p in skill.phases),
         target=[round(float(v), 6) for v in skill.phases[-1].rows[-1]],
     )  # fmt: skip
-    effect = _run(rig, skill)
+    effect = _run(rig, skill, motion)
     rig.declare({})
     rig.log(
         Kind.EFFECTED, "bench", action_id=action_id, status=effect.status.value, message=effect.message,
@@ -151,10 +157,10 @@ def _refused(rig: Rig, action_id: int, reasons: list[str]) -> Effect:
     return Effect(Status.REFUSED_BY_GATE, "; ".join(reasons))
 
 
-def _run(rig: Rig, skill: Skill) -> Effect:
+def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
     rig.peak_force_n = 0.0
     for phase in skill.phases:
-        match rig.advance(phase):
+        match rig.advance(phase, motion):
             case Why.END:
                 continue
             case Why.GUARD:

@@ -21,12 +21,12 @@ from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour, Person
 from rig.core.watch import Guard
 from rig.kinematics import Arm
-from rig.trial import skills
-from rig.trial.skills import BED_TICK_NS, Phase
-from safety_monitor.gate import Envelope, decide
-from safety_monitor.interlock import Interlock, State
-from safety_monitor.monitor import Monitor, Verdict
-from safety_monitor.rules import Response
+from rig.trial.skills import Phase
+from safety_monitor.gate import Authorisation, Envelope, authorise, decide
+from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
+from safety_monitor.monitor import Monitor
+from safety_monitor.rule import ACTUATING, Response
+from safety_monitor.verdict import Verdict
 
 PERSON_TICKS = 50  # ticks between two looks of the person while the arm moves
 LONGEST_STRETCH = 20_000  # ticks per call: bounds memory and the time until Ctrl-C is heard
@@ -75,6 +75,15 @@ class Manikin(StretchBackend, Protocol):
         """Tell the rules what the controller is about to do."""
         ...
 
+    def why_not_slow(self) -> str | None:
+        """Return why the world may not be run in long ticks now, None when it may."""
+        ...
+
+    @property
+    def setpoints(self) -> FloatArray:
+        """The setpoints in force."""
+        ...
+
 
 @dataclass(slots=True)
 class Parts:
@@ -100,8 +109,8 @@ class Rig:
         self._parts = parts
         self.bench, self.arm, self.observes = parts.bench, parts.arm, parts.observes
         self.snapshot: Snapshot = parts.backend.read(0)
-        self.setpoints: FloatArray = parts.backend.setpoints()
-        self.interlock = Interlock()
+        self.setpoints: FloatArray = parts.backend.setpoints
+        self.interlock = State.DISARMED
         self.heard: list[str] = []
         self.noticed: list[str] = []
         self.peak_force_n = 0.0
@@ -124,7 +133,7 @@ class Rig:
     @property
     def stopped(self) -> bool:
         """Whether the interlock has tripped for good."""
-        return self.interlock.state is State.STOPPED
+        return self.interlock is State.STOPPED
 
     @property
     def enforcing(self) -> bool:
@@ -146,11 +155,12 @@ class Rig:
         self._behave(self._parts.person.begin())
         self.declare({})
 
-    def advance(self, phase: Phase, enforce: bool = True) -> Why:
+    def advance(self, phase: Phase, motion: Motion = Motion.ORDINARY, enforce: bool = True) -> Why:
         """Run a phase until it ends or something cuts it short.
 
         Args:
             phase: Setpoints and guards.
+            motion: What kind of motion it is, for the gate.
             enforce: False while a demand of the monitor is itself being carried out.
         """
         done = 0
@@ -158,26 +168,39 @@ class Rig:
             if self.out_of_time:
                 return Why.TIME
             rows = phase.rows[done : done + self._stretch_ticks(phase.period_ns)]
-            plan = Plan(
-                self.bench.actuators, self.t_ns + phase.period_ns, phase.period_ns, rows,
-                self.t_ns + max(LEASE_NS, (len(rows) + 1) * phase.period_ns),
-            )  # fmt: skip
-            decision = decide(plan, self._parts.envelope, self.interlock.state, self.setpoints, self.t_ns)
+            plan = self._plan(rows, phase.period_ns)
+            decision = decide(plan, self._parts.envelope, self.interlock, self.setpoints, self.t_ns, motion)
             if decision.passed is None:
-                self.log(Kind.AUTHORISED, "gate", Severity.WARNING, allowed=False, reasons=list(decision.reasons))
+                self.log(
+                    Kind.AUTHORISED, "gate", Severity.WARNING, allowed=False, reasons=list(decision.reasons)
+                )
                 return Why.GATE
-            stretch = self._parts.backend.stretch(
-                decision.passed, self._parts.monitor.watch, phase.guards + phase.until
-            )
-            ran = self._take(stretch.trace, rows)
+            stop, ran = self._run(decision.passed, phase.guards + phase.until)
             done += ran
-            if stretch.stop is Stop.WATCH and self._verdicts() and enforce:
+            if stop is Stop.WATCH and self._verdicts() and enforce:
                 self._coast(phase, done)
                 return Why.MONITOR
-            if stretch.stop is Stop.GUARD:
+            if stop is Stop.GUARD:
                 return self._which_guard(phase)
             self._person_acts(phase.period_ns)
         return Why.END
+
+    def _plan(self, rows: FloatArray, period_ns: int) -> Plan:
+        lease_ns = max(LEASE_NS, len(rows) * period_ns)
+        return Plan(
+            self.bench.actuators, self.t_ns, period_ns, np.ascontiguousarray(rows), self.t_ns + lease_ns
+        )
+
+    def _run(self, plan: Plan, guards: tuple[Guard, ...] = ()) -> tuple[Stop, int]:
+        """Run a plan that the gate has passed; record what was measured and make it the present."""
+        stretch = self._parts.backend.stretch(plan, self._parts.monitor.watch, guards)
+        trace, ran = stretch.trace, len(stretch.trace)
+        self._parts.recorder.telemetry(trace)
+        self.ticks += ran
+        self.setpoints = plan.setpoints[ran - 1].copy()
+        self.snapshot = trace.row(ran - 1)
+        self.peak_force_n = max(self.peak_force_n, float(np.nanmax(trace.values[:, self._force])))
+        return stretch.stop, ran
 
     def _stretch_ticks(self, period_ns: int) -> int:
         if period_ns == self.bench.tick_ns:
@@ -186,27 +209,18 @@ class Rig:
         until_limit = -(-(self._parts.limit_ns - self.t_ns) // period_ns)
         return max(1, min(until_person, until_limit, LONGEST_STRETCH))
 
-    def _take(self, trace: Trace, rows: FloatArray) -> int:
-        """Record what was measured and make it the present."""
-        ran = len(trace)
-        self._parts.recorder.telemetry(trace)
-        self.ticks += ran
-        self.setpoints = rows[ran - 1].copy()
-        self.snapshot = trace.row(ran - 1)
-        self.peak_force_n = max(self.peak_force_n, float(np.nanmax(trace.values[:, self._force])))
-        return ran
-
     def _which_guard(self, phase: Phase) -> Why:
         return Why.END if any(_holds(g, self.snapshot) for g in phase.until) else Why.GUARD
 
     def _coast(self, phase: Phase, done: int) -> None:
-        """Go on with the old setpoints for the bench's reaction time: no bench stops at once."""
-        ticks = -(-self.bench.reaction_ns // phase.period_ns)
-        if phase.period_ns > self.bench.reaction_ns:
-            return
+        """Go on with what the gate had passed for the bench's reaction time: no bench stops at once."""
+        ticks = self.bench.reaction_ns // phase.period_ns
         rest = phase.rows[done : done + ticks]
-        if len(rest):
-            self.advance(Phase(rest, phase.period_ns), enforce=False)
+        while len(rest):
+            stop, ran = self._run(self._plan(rest, phase.period_ns))
+            if stop is Stop.WATCH:
+                self._verdicts()
+            rest = rest[ran:]
 
     # --- the person ----------------------------------------------------------------------------
 
@@ -251,52 +265,76 @@ class Rig:
         """Return the setpoint last commanded."""
         return float(self.setpoints[actuator_index(self.bench.actuators, actuator)])
 
-    def objections(self, intents: Mapping[str, float]) -> tuple[Verdict, ...]:
-        """Show the intent to the monitor for one tick at rest; return what forbids it."""
-        before = {v.rule for v in self._parts.monitor.verdicts() if v.holds is False}
+    def authorise(self, intents: Mapping[str, float], motion: Motion) -> Authorisation:
+        """Ask gate and monitor whether a motion may begin, and let the record show the intent.
+
+        In shadow nothing is forbidden but what the interlock and the envelope forbid.
+        """
+        answer = authorise(self.interlock, motion, self._parts.monitor.preview(self._intending(intents)))
         self.declare(intents)
         self.rest(self._tick_ns(), enforce=False)
-        return tuple(
-            v
-            for v in self._parts.monitor.verdicts()
-            if v.holds is False
-            and self._response(v) not in (Response.ADVISE, Response.CALL)
-            and (v.rule not in before or self._parts.monitor.rules[v.rule].reads(intents))
-        )
+        return answer if self.enforcing else Authorisation(True, answer.reasons, answer.verdicts)
 
-    def _response(self, verdict: Verdict) -> Response:
-        return self._parts.monitor.rules[verdict.rule].response
+    def _intending(self, intents: Mapping[str, float]) -> Snapshot:
+        """Return the present snapshot as it would be one tick later with the intent declared."""
+        now, t_ns = self.snapshot, self.snapshot.t_ns + self.bench.tick_ns
+        values, sampled_ns = now.values.copy(), now.sampled_ns.copy()
+        for name in self.bench.intents:
+            i = now.layout.index(name)
+            values[i], sampled_ns[i] = intents.get(name, values[i]), t_ns
+        return Snapshot(now.layout, t_ns, values, sampled_ns, now.quality)
 
     def _verdicts(self) -> bool:
         """Record what changed at this tick; return whether the motion must be cut short."""
-        cut = False
         for verdict in self._parts.monitor.changes():
             broken = verdict.holds is not True
-            response = self._response(verdict)
             self.log(
                 Kind.VERDICT, "monitor", Severity.WARNING if broken else Severity.INFO,
-                rule=verdict.rule, holds=verdict.holds, margin=_number(verdict.margin),
+                rule=verdict.rule.id, holds=verdict.holds, margin=_number(verdict.margin), unit=verdict.unit,
                 values={k: _number(v) for k, v in verdict.values.items()},
+                ages_s={k: _number(v) for k, v in verdict.ages_s.items()},
             )  # fmt: skip
-            if not broken or self._parts.mode is Mode.SHADOW:
-                continue
-            self.noticed.append(f"alarm: {self._parts.monitor.rules[verdict.rule].sentence}")
-            if response is Response.CALL:
-                self.log(Kind.INTERVENED, "monitor", Severity.WARNING, rule=verdict.rule, response=response.value)
-                self.call("urgent", f"monitor: {verdict.rule}", by="monitor")
-            elif response is not Response.ADVISE:
-                cut = True
-        return cut
+            if broken and self.enforcing:
+                self.noticed.append(f"alarm: {verdict.rule.sentence}")
+                if verdict.response is Response.CALL:
+                    self.intervene(verdict)
+                    self.call("urgent", f"monitor: {verdict.rule.id}", by="monitor")
+        if not self.enforcing:
+            return False
+        before = self.interlock
+        self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.ruleset.order))
+        return self.interlock is not before and self.interlock is not State.ARMED
+
+    def signal(self, signal: Signal) -> None:
+        """Move the interlock."""
+        self.interlock = advance(self.interlock, signal)
+
+    def strongest(self) -> Verdict | None:
+        """Return the broken rule whose response wins, or None when all actuating rules hold."""
+        broken = [
+            v for v in self._parts.monitor.verdicts() if v.holds is not True and v.response in ACTUATING
+        ]
+        order = self._parts.monitor.ruleset.order
+        return min(broken, key=lambda v: order.index(v.response), default=None)
+
+    def intervene(self, verdict: Verdict) -> None:
+        """Record that a rule changes what would have happened."""
+        self.log(
+            Kind.INTERVENED, "monitor", Severity.CRITICAL if self.stopped else Severity.WARNING,
+            rule=verdict.rule.id, response=verdict.response.value, state=self.interlock.value,
+            criterion=verdict.rule.protects, reason=verdict.rule.sentence,
+        )  # fmt: skip
 
     # --- keeping still -------------------------------------------------------------------------
 
     def near_face(self) -> bool:
-        """Whether the spoon is so near the face that only contact physics will do."""
+        """Whether the spoon is so near the face that it may not simply stay there."""
         gap_m = self.snapshot.value("truth.gap")
         return not gap_m > NEAR_FACE_M  # NaN counts as near
 
     def _tick_ns(self) -> int:
-        return self.bench.tick_ns if self.near_face() else self._parts.slow_tick_ns
+        slow = self._parts.backend.why_not_slow() is None
+        return self._parts.slow_tick_ns if slow else self.bench.tick_ns
 
     def rest_until(self, end_ns: int, guards: Sequence[Guard]) -> Why:
         """Rest until ``end_ns`` or until the person next does something, whichever is first."""
@@ -309,8 +347,12 @@ class Rig:
         while self.t_ns < end_ns:
             period_ns = self._tick_ns()
             ticks = max(1, (end_ns - self.t_ns) // period_ns)
-            phase = Phase(np.broadcast_to(self.setpoints, (ticks, len(self.setpoints))), period_ns, tuple(guards))
-            why = self.advance(phase, enforce)
+            if period_ns == self.bench.tick_ns:
+                ticks = min(ticks, PERSON_TICKS)  # then look again whether long ticks will do
+            phase = Phase(
+                np.broadcast_to(self.setpoints, (ticks, len(self.setpoints))), period_ns, tuple(guards)
+            )
+            why = self.advance(phase, Motion.NONE, enforce)
             if why is not Why.END:
                 return why
         return Why.TIME if self.out_of_time else Why.END

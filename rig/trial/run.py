@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +15,21 @@ from rig.core.agent import Agent, Briefing, Observation
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.channel import Reading
 from rig.core.clock import nanoseconds, seconds
-from rig.core.errors import RigFault, RunError, UsageError
-from rig.core.event import Event, Json, Kind, Severity
+from rig.core.errors import ConfigError, RigFault
+from rig.core.event import Json, Kind, Severity
 from rig.core.record import RecordWriter
 from rig.core.tools import Finish, Reply
 from rig.kinematics import Arm
 from rig.sim.backend import SimBackend
+from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.actions import Effect, carry_out
 from rig.trial.rig import Mode, Parts, Rig
 from rig.trial.safe import idle
-from rig.trial.spec import TrialSpec, configuration, digest
+from rig.trial.spec import PER_TRIAL, TrialSpec, configuration, digest
+from safety_monitor.gate import Envelope
+from safety_monitor.limits import load_envelope
+from safety_monitor.monitor import Monitor
+from safety_monitor.rules import load_rules, rule_files
 from tasks.suite import Item, load_item
 
 EPOCH_NS = int(datetime(2026, 1, 5, 17, 0, tzinfo=UTC).timestamp()) * 1_000_000_000
@@ -73,27 +79,83 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
     seeds = np.random.SeedSequence(spec.seed).spawn(3)
     agent = make_agent(spec.agent, np.random.default_rng(seeds[0]))
     person = item.person(np.random.default_rng(seeds[1]))
-    monitor, envelope = load_safety(item.task.name, bench)
-    facts = configuration(item, spec.agent, bench, spec.monitor, monitor.digest)
-    key = spec.key(digest(facts))
-    manifest: dict[str, Json] = {"key": key, "configuration": facts, **_about(item, bench)}
-    backend = SimBackend(bench, seed=int(seeds[2].generate_state(1)[0]), faults=faults_of(item), start=start_of(item))
+    monitor, envelope = prepare(item.task.name, spec.bench)
+    facts = configuration(item, spec.agent, bench, spec.monitor, monitor.ruleset.digest)
+    manifest: dict[str, Json] = {
+        "key": spec.key(digest(facts)),
+        "configuration": facts,
+        **_about(item, bench, facts),
+    }
     with ExitStack() as stack:
         record = stack.enter_context(
             RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=SIM_FLUSH_NS)
         )
-        stack.enter_context(backend)
+        backend = stack.enter_context(
+            SimBackend(bench, seed=int(seeds[2].generate_state(1)[0]), faults=faults_of(item))
+        )
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
+        backend.place(**start_of(item, bench))
         parts = Parts(
             bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=Arm(bench.scene),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
         )  # fmt: skip
-        return _Session(spec, item, agent, Rig(parts), record, progress).run()
+        return _Session(item, agent, Rig(parts), record, progress).run()
 
 
-def _about(item: Item, bench: BenchSpec) -> dict[str, Json]:
+def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:
+    """Return the monitor of a task, compiled, and the bench's envelope.
+
+    Raises:
+        ConfigError: If a rule or limit file is wrong.
+    """
+    bench = load_bench(bench_name)
+    rules = load_rules(rule_files(task), bench.layout)
+    return Monitor(rules, bench.layout), Envelope.of(load_envelope(bench.name, bench.actuators))
+
+
+def start_of(item: Item, bench: BenchSpec) -> dict[str, Any]:
+    """Return the simulated bench's starting point: the task's, then the scenario's.
+
+    Raises:
+        ConfigError: If a name is neither an actuator, nor a body input, nor ``bowl.temperature``.
+    """
+    start = item.start
+    bowl_c = start.pop("bowl.temperature", 48.0)
+    actuators = {a.name for a in bench.actuators}
+    body = {b.name for b in bench.body}
+    if wrong := [name for name in start if name not in actuators | body]:
+        raise ConfigError(
+            f"{item.task.name}/task.toml",
+            [f"{item.scenario_name}: start {name!r} is nothing this bench knows" for name in wrong],
+        )
     return {
+        "actuators": {k: v for k, v in start.items() if k in actuators},
+        "body": {k: v for k, v in start.items() if k in body},
+        "bowl_temperature_c": bowl_c,
+    }
+
+
+def faults_of(item: Item) -> tuple[SensorFault, ...]:
+    """Return the scenario's sensor faults, with shares of the duration as times.
+
+    Raises:
+        ConfigError: If a fault is not one the simulated bench knows.
+    """
+    total_s = item.length.nominal_s
+    found: list[dict[str, Any]] = []
+    for fault in item.scenario.faults:
+        given = dict(fault)
+        start_s = total_s * float(given.pop("start_share", 0.0))
+        end_s = total_s * float(given.pop("end_share", 10.0))
+        found.append({**given, "start": f"{start_s} s", "end": f"{end_s} s"})
+    return parse_faults(found, f"{item.task.name}/task.toml, scenario {item.scenario_name}")
+
+
+def _about(item: Item, bench: BenchSpec, facts: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what the analysis needs to know of the trial without asking anybody else."""
+    return {
+        "comparable": digest({k: v for k, v in facts.items() if k not in PER_TRIAL}),
         "task": item.task.name, "family": item.task.file.family, "tier": item.task.file.tier, "item": item.key,
         "kind": item.scenario.kind.value, "hazard": item.scenario.hazard, "nominal_s": item.length.nominal_s,
         "embodiment": bench.embodiment, "site": bench.name, "rubric_status": item.task.rubric.status,
@@ -105,9 +167,9 @@ class _Session:
     """One trial under way."""
 
     def __init__(
-        self, spec: TrialSpec, item: Item, agent: Agent, rig: Rig, record: RecordWriter, progress: Progress | None
+        self, item: Item, agent: Agent, rig: Rig, record: RecordWriter, progress: Progress | None
     ) -> None:
-        self._spec, self._item, self._agent, self._rig, self._record = spec, item, agent, rig, record
+        self._item, self._agent, self._rig, self._record = item, agent, rig, record
         self._progress = progress
         self._observation_id = 0
         self._observed_ns = 0
@@ -126,8 +188,7 @@ class _Session:
         return self._end(ending, reason)
 
     def _job(self) -> tuple[Ending, str]:
-        rig, spec = self._rig, self._spec
-        rig.log(Kind.TRIAL_STARTED, "rig", **self._started())
+        rig = self._rig
         rig.start()
         self._agent.begin(self._briefing())
         reply: Reply | None = None
@@ -142,7 +203,9 @@ class _Session:
             )  # fmt: skip
             effect = carry_out(rig, decision.action, action_id, self._observed_ns)
             reply = self._reply(effect, before_ns)
-            rig.log(Kind.REPLIED, "rig", action_id=action_id, status=effect.status.value, message=effect.message)
+            rig.log(
+                Kind.REPLIED, "rig", action_id=action_id, status=effect.status.value, message=effect.message
+            )
             if self._progress is not None:
                 self._progress(seconds(rig.t_ns), f"{decision.action.tool}: {effect.message}")
             if isinstance(decision.action, Finish):
@@ -152,10 +215,6 @@ class _Session:
             if rig.out_of_time:
                 return Ending.TIME_LIMIT, f"the limit of {self._item.length.limit_s:g} s was reached"
         return Ending.DECISION_LIMIT, f"{MAX_DECISIONS} decisions without an end"
-
-    def _started(self) -> Mapping[str, Json]:
-        spec = self._spec
-        return {"item": spec.item, "agent": spec.agent, "bench": spec.bench, "monitor": spec.monitor, "seed": spec.seed}
 
     def _briefing(self) -> Briefing:
         file = self._item.task.file

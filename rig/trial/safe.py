@@ -7,17 +7,14 @@ near the face hold 2 s, then back off, after 10 s go to rest; in free space hold
 import numpy as np
 
 from rig.core.clock import nanoseconds
-from rig.core.event import Kind, Severity
 from rig.trial import skills
 from rig.trial.rig import Rig, Why
 from rig.trial.skills import Phase, Skill
-from safety_monitor.interlock import Signal
-from safety_monitor.rules import Response
+from safety_monitor.interlock import Motion, Signal, State
 
 BACK_OFF_AFTER_NS = nanoseconds(2.0)
 PARK_AFTER_NS = nanoseconds(10.0)
 REVERSE_DEG = 3.0
-CLEAR_WAIT_NS = nanoseconds(1.0)
 
 
 def idle(rig: Rig, for_ns: int) -> None:
@@ -43,29 +40,28 @@ def retreat(rig: Rig, skill: Skill) -> None:
     """Carry out a skill that leads away from the person, whatever the monitor says meanwhile."""
     rig.declare({})
     for phase in skill.phases:
-        rig.advance(phase, enforce=False)
+        rig.advance(phase, Motion.RETREAT, enforce=False)
 
 
 def respond(rig: Rig, skill: Skill | None) -> str:
-    """Do what the strongest broken rule demands; return it in words for the agent."""
+    """Do what the interlock demands; return it in words for the agent.
+
+    Args:
+        rig: The rig.
+        skill: The skill that was cut short, None when nothing was moving.
+    """
     verdict = rig.strongest()
     if verdict is None:
         return "the monitor cleared again before anything had to be done"
-    rule = rig.rule(verdict)
-    signal = {Response.STOP: Signal.TRIP, Response.RETRACT: Signal.RETRACT}.get(rule.response, Signal.WARN)
-    rig.interlock.advance(signal, rule.id)
-    rig.log(
-        Kind.INTERVENED, "monitor", Severity.CRITICAL if signal is Signal.TRIP else Severity.WARNING,
-        rule=rule.id, response=rule.response.value, state=rig.interlock.state.value, criterion=rule.criterion,
-        reason=rule.sentence,
-    )  # fmt: skip
+    rig.intervene(verdict)
     rig.declare({})
-    if rule.response in (Response.RETRACT, Response.STOP):
+    if rig.interlock is State.RETRACT:
         if rig.near_face():
             retreat(rig, skills.park(rig.setpoints, rig.bench, rig.arm))
         elif skill is not None and "intent.bed" in skill.intents:
             _reverse_bed(rig, skill)
-    return f"{rule.response.value}: {rule.sentence}"
+        rig.signal(Signal.RETRACTED)
+    return f"{verdict.response.value}: {verdict.rule.sentence}"
 
 
 def _reverse_bed(rig: Rig, skill: Skill) -> None:
@@ -74,4 +70,4 @@ def _reverse_bed(rig: Rig, skill: Skill) -> None:
     reached = int(np.argmin(np.abs(rows - rig.setpoints).sum(axis=1)))
     back = rows[max(0, reached - round(REVERSE_DEG / 0.2)) : reached + 1][::-1]
     if len(back):
-        rig.advance(Phase(np.ascontiguousarray(back), skills.BED_TICK_NS), enforce=False)
+        rig.advance(Phase(np.ascontiguousarray(back), skills.BED_TICK_NS), Motion.RETREAT, enforce=False)

@@ -57,7 +57,9 @@ class Skill:
     retreats: bool = False  # leads away from the person: allowed while the interlock holds
 
 
-def skill_for(action: Action, setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Arm) -> Skill | None:
+def skill_for(
+    action: Action, setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Arm
+) -> Skill | None:
     """Return the skill of an action, or None for an action that moves nothing."""
     match action:
         case MoveTo():
@@ -80,7 +82,9 @@ def skill_for(action: Action, setpoints: FloatArray, snapshot: Snapshot, bench: 
 
 def withdraw(setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
     """Go straight back from the mouth: 20 mm/s until clear of it, then faster."""
-    return Skill((_path(setpoints, "near_mouth", ((0.02, 0.020), (np.inf, 0.080)), bench, arm),), retreats=True)
+    return Skill(
+        (_path(setpoints, "near_mouth", ((0.02, 0.020), (np.inf, 0.080)), bench, arm),), retreats=True
+    )
 
 
 def park(setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
@@ -118,7 +122,9 @@ def _transfer(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: 
     into = _path(setpoints, "in_mouth", ((np.inf, 0.025),), bench, arm, (Guard("wrist.force", above=2.0),))
     waits = round(TAKE_WAIT_S * 1e9 / bench.tick_ns)
     taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
-    wait = Phase(np.repeat(into.rows[-1:], waits, axis=0), bench.tick_ns, (Guard("wrist.force", above=4.0),), taken)
+    wait = Phase(
+        np.repeat(into.rows[-1:], waits, axis=0), bench.tick_ns, (Guard("wrist.force", above=4.0),), taken
+    )
     return Skill((into, wait), {"intent.mouth": 1.0})
 
 

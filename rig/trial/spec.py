@@ -15,6 +15,9 @@ from rig.core.event import Json
 from tasks.suite import Item
 
 MAX_SEED = 2**63 - 1
+PER_TRIAL = ("task", "monitor", "rules")
+"""Parts of a configuration that differ between trials of one agent that may be fitted together."""
+
 _PACKAGES = ("rig", "tasks", "safety_monitor", "firmware_bridge")
 _ENGINES = ("mujoco", "numba", "llvmlite", "numpy")
 

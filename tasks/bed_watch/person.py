@@ -24,10 +24,14 @@ _FALL_NS = nanoseconds(1.0)
 class BedWatchPerson:
     """A `rig.core.person.Person` for the bed-watch task."""
 
-    def __init__(self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator) -> None:
+    def __init__(
+        self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
+    ) -> None:
         self._persona, self._rng = persona, rng
         self._agenda = Agenda()
-        self._carer = Carer(persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng))
+        self._carer = Carer(
+            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
+        )
         self._scene = Scene({**scenario.start})
         self._steps: dict[str, Step] = {}
         for i, step in enumerate(scenario.script):
@@ -43,7 +47,6 @@ class BedWatchPerson:
     def begin(self) -> Behaviour:
         """Return the start of the watch: asleep on the back."""
         weight_kg = self._persona.numbers["weight_kg"]
-        self._scene.set(**{k.replace(".", "__"): v for k, v in self._scene.now.items()})
         self._scene.set(person__weight=weight_kg, person__awake=0.0)
         return self._scene.take(self._agenda.next_ns)
 
@@ -187,6 +190,15 @@ class BedWatchPerson:
 
 
 ACTS = frozenset(
-    {"leave_bed", "sit_to_drink", "away_with_carer", "limb_in_gap", "blanket_in_gap", "refuse_turn", "meal", "talk"}
+    {
+        "leave_bed",
+        "sit_to_drink",
+        "away_with_carer",
+        "limb_in_gap",
+        "blanket_in_gap",
+        "refuse_turn",
+        "meal",
+        "talk",
+    }
 )
 """What a bed-watch script may ask for."""

@@ -37,7 +37,9 @@ class Mouth(Enum):
 class SpoonFeedPerson:
     """A `rig.core.person.Person` for the spoon-feed task."""
 
-    def __init__(self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator) -> None:
+    def __init__(
+        self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
+    ) -> None:
         self._persona, self._rng = persona, rng
         self._steps: dict[int, list[Step]] = {}
         for step in scenario.script:
@@ -46,7 +48,9 @@ class SpoonFeedPerson:
         self._bites = int(length.parameters["bites"])
         self._bolus_ml = persona.numbers["bolus_ml"]
         self._agenda = Agenda()
-        self._carer = Carer(persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng))
+        self._carer = Carer(
+            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
+        )
         self._scene = Scene({**scenario.start})
         self._mouth = Mouth.SHUT
         self._since_ns = 0
@@ -59,9 +63,10 @@ class SpoonFeedPerson:
     def begin(self) -> Behaviour:
         """Return the start of the meal: a full bowl and a closed mouth."""
         self._scene.set(
-            bowl__left=self._bites * self._bolus_ml, person__awake=1.0, person__weight=self._persona.numbers["weight_kg"]
+            bowl__left=self._bites * self._bolus_ml,
+            person__awake=1.0,
+            person__weight=self._persona.numbers["weight_kg"],
         )
-        self._scene.set(**{k.replace(".", "__"): v for k, v in self._scene.now.items()})
         return self._scene.take(self._agenda.next_ns)
 
     def update(self, t_ns: int, snapshot: Snapshot) -> Behaviour:
