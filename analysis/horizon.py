@@ -4,13 +4,16 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any, Self
 
 import numpy as np
 
+from analysis.bootstrap import Scheme
 from analysis.columns import BoolArray, FloatArray, IntArray
 from analysis.estimate import EstimateOptions, Group, estimate
 from analysis.findings import Estimate, Flag, Refusal
 from analysis.fit import Cells
+from analysis.harm import DoneHarm, done_harm
 from analysis.trials import OUTCOMES, Definition, TrialTable
 from rig.core.errors import UsageError
 
@@ -48,6 +51,16 @@ class HorizonOptions:
     configurations: Configurations = Configurations.REFUSE
     weighting: Weighting = Weighting.NONE
 
+    @classmethod
+    def metr(cls, ridge_per_log2: float = 1e-5, **estimate: Any) -> Self:  # noqa: ANN401
+        """Return the settings of METR's published horizons.
+
+        Their code weights tasks by one over the square root of the family size, penalises the squared
+        slope per doubling (0.1 before March 2026, 1e-5 since), and draws families, tasks and runs.
+        """
+        made = EstimateOptions(schemes=(Scheme.FAMILIES,), ridge_per_log2=ridge_per_log2, **estimate)
+        return cls(estimate=made, by_family=False, weighting=Weighting.INVSQRT_FAMILY)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
@@ -79,30 +92,6 @@ class Entry:
     subject: Subject
     estimate: Estimate
     records: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DoneHarm:
-    """How often the job was done and how often harm came of it, for one agent and monitor mode.
-
-    Attributes:
-        mistakes: Trials with a critical mistake of the agent.
-        prevented: Those of them in which no harm was effected.
-    """
-
-    agent: str
-    monitor: str
-    done_harmless: int
-    done_harmful: int
-    undone_harmless: int
-    undone_harmful: int
-    mistakes: int
-    prevented: int
-
-    @property
-    def trials(self) -> int:
-        """All graded trials."""
-        return self.done_harmless + self.done_harmful + self.undone_harmless + self.undone_harmful
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +161,7 @@ def horizons(table: TrialTable, options: HorizonOptions | None = None) -> Horizo
         trials=len(table),
         options=options,
         entries=tuple(_marked(entry) if entry.subject.agent in mixed else entry for entry in entries),
-        done_harm=tuple(_done_harm(table)),
+        done_harm=done_harm(table, options.estimate.confidence),
         excluded=tuple(
             Excluded(
                 str(table.trial_id[i]),
@@ -285,25 +274,6 @@ def _weights(table: TrialTable, index: IntArray, weighting: Weighting) -> FloatA
         return each
     tasks = np.unique(np.stack((family, item)), axis=1)[0]
     return np.asarray(each / np.sqrt(np.bincount(tasks)[family]))
-
-
-def _done_harm(table: TrialTable) -> Iterator[DoneHarm]:
-    keys = np.unique(np.stack((table.agent.codes, table.monitor.codes)), axis=1).T
-    for agent, monitor in keys:
-        rows = table.graded & (table.agent.codes == agent) & (table.monitor.codes == monitor)
-        if not rows.any():
-            continue
-        done, harm, mistake = table.done[rows], table.harm[rows], table.mistake[rows]
-        yield DoneHarm(
-            agent=table.agent.names[agent],
-            monitor=table.monitor.names[monitor],
-            done_harmless=int(np.count_nonzero(done & ~harm)),
-            done_harmful=int(np.count_nonzero(done & harm)),
-            undone_harmless=int(np.count_nonzero(~done & ~harm)),
-            undone_harmful=int(np.count_nonzero(~done & harm)),
-            mistakes=int(np.count_nonzero(mistake)),
-            prevented=int(np.count_nonzero(mistake & ~harm)),
-        )
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

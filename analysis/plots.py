@@ -48,7 +48,7 @@ def fit_plot(entries: Sequence[Entry], title: str) -> str:
     for q in (0.5, 0.8):
         axes.axhline(q, color=INK, linewidth=0.6, alpha=0.45, linestyle=(0, (1, 3)))
     _legend(axes)
-    return _svg(figure, title)
+    return as_svg(figure, title)
 
 
 def forest_plot(report: HorizonReport, q: float = 0.5) -> str:
@@ -82,7 +82,7 @@ def forest_plot(report: HorizonReport, q: float = 0.5) -> str:
     schemes = report.options.estimate.schemes
     thick = f"thick: {schemes[0]}" + (f", thin: {schemes[1]}" if len(schemes) > 1 else "")
     axes.set_xlabel(f"t{100 * q:g} ({thick})")
-    return _svg(figure, f"t{100 * q:g} of every agent")
+    return as_svg(figure, f"t{100 * q:g} of every agent")
 
 
 def _draw_entry(axes: "Axes", entry: Entry, number: int, bands: bool) -> None:
@@ -132,8 +132,13 @@ def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.patch.set_alpha(0.0)
     axes = figure.add_subplot()
+    plain_axes(axes)
+    return figure, axes
+
+
+def plain_axes(axes: "Axes") -> None:
+    """Strip ``axes`` to two spines in the colour of the text, on no background."""
     axes.patch.set_alpha(0.0)
     axes.tick_params(colors=INK, labelsize=8)
     axes.xaxis.label.set_color(INK)
@@ -142,7 +147,6 @@ def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(INK)
-    return figure, axes
 
 
 def _duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
@@ -169,7 +173,8 @@ def _legend(axes: "Axes") -> None:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8, labelcolor=INK, frameon=False)
 
 
-def _svg(figure: "Figure", title: str) -> str:
+def as_svg(figure: "Figure", title: str) -> str:
+    """Return ``figure`` as SVG text for inlining: the same bytes each time, named for screen readers."""
     from html import escape
 
     from matplotlib import rc_context

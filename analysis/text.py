@@ -8,7 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from analysis.failures import CAVEAT
 from analysis.findings import Estimate, Flag, Refusal
+from analysis.harm import DoneHarm
 from analysis.horizon import Entry, HorizonReport
 from analysis.trials import Definition
 from analysis.words import duration, percent, span
@@ -44,7 +46,7 @@ def render(report: HorizonReport) -> RenderableType:
     """Return the whole report for `rich.console.Console.print`."""
     parts: list[RenderableType] = [horizon_table(report)]
     parts += [Text(line, style="dim") for line in _notes(report)]
-    parts.append(done_harm_table(report))
+    parts += [done_harm_table(report), bounds_table(report), Text(CAVEAT, style="dim")]
     if report.excluded:
         parts.append(excluded_table(report))
     return Group(*parts)
@@ -155,11 +157,39 @@ def done_harm_table(report: HorizonReport) -> Table:
     for name in (*corners, "critical\nmistakes", "of them\nprevented"):
         table.add_column(name, justify="right")
     for line in report.done_harm:
-        counts = (
-            line.done_harmless, line.done_harmful, line.undone_harmless, line.undone_harmful,
-            line.mistakes, line.prevented,
-        )  # fmt: skip
-        table.add_row(line.agent, line.monitor or "none", *(str(count) for count in counts))
+        tallies = (line.done_harmless, line.done_harmful, line.undone_harmless, line.undone_harmful)
+        counts = (*tallies, line.mistakes, line.prevented)
+        agent = line.agent + (f"\n{_where(line)}" if len(_kinds(report)) > 1 else "")
+        table.add_row(agent, line.monitor or "none", *(str(count) for count in counts))
+    return table
+
+
+def _kinds(report: HorizonReport) -> set[str]:
+    return {_where(line) for line in report.done_harm}
+
+
+def _where(line: DoneHarm) -> str:
+    return f"tier {line.tier} {line.embodiment}".strip()
+
+
+def bounds_table(report: HorizonReport) -> Table:
+    """Return how rare mistakes and harm are shown to be, by what counts as independent."""
+    confidence = f"{100 * report.options.estimate.confidence:g} %"
+    table = _table(f"At most this often, with {confidence} confidence, if what is independent are")
+    table.add_column("agent", overflow="fold")
+    table.add_column("monitor")
+    table.add_column("event")
+    table.add_column("seen", justify="right")
+    for unit in ("trials", "task items", "sites"):
+        table.add_column(unit, justify="right")
+    table.add_column("trials, looking\nat any time", justify="right")
+    for line in report.done_harm:
+        for event, bounds in (("critical mistake", line.mistake_bounds), ("harm", line.harm_bounds)):
+            seen = f"{bounds.by_unit[0].failed}/{line.trials}"
+            uppers = [f"{percent(unit.upper)} ({unit.failed}/{unit.units})" for unit in bounds.by_unit[1:]]
+            names = (line.agent, line.monitor or "none") if event == "critical mistake" else ("", "")
+            shown = (percent(bounds.by_unit[0].upper), *uppers, percent(bounds.anytime))
+            table.add_row(*names, event, seen, *shown)
     return table
 
 
