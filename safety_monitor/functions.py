@@ -18,6 +18,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Times,
     Unanswered,
     Unchanged,
     Valid,
@@ -110,6 +111,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "held": Function((Takes.TRUTH, Takes.SPAN), Held, "true without a break for at least the time"),
     "within": Function((Takes.TRUTH, Takes.SPAN), Within, "true at some moment of the last time"),
     "ever": Function((Takes.TRUTH,), lambda x: Within(x, FOREVER), "true at some moment so far"),
+    "times": Function(
+        (Takes.TRUTH, Takes.SPAN), Times, "how often it began to be true in the last time (64 at most)"
+    ),
     "since": Function(
         (Takes.TRUTH, Takes.TRUTH, Takes.SPAN),
         lambda x, start, d=FOREVER: Since(x, start, d),

@@ -11,6 +11,8 @@ from typing import Literal
 
 FOREVER = 1 << 62
 """A span that no trial reaches, in nanoseconds."""
+MOST_TIMES = 64
+"""How far a count of occurrences goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,15 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """How often ``x`` began to be true in the window, at most `MOST_TIMES`; unknown if any of it is."""
+
+    x: "Truth"
+    span_ns: int
+    unit: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """A comparison of two numbers of one unit; unknown when either is."""
 
@@ -196,7 +207,7 @@ class Valid:
     x: Measured
 
 
-Numeric = Constant | Measured | Arithmetic | Absolute | Extreme | Rate | Window | Age | Unchanged
+Numeric = Constant | Measured | Arithmetic | Absolute | Extreme | Rate | Window | Age | Unchanged | Times
 Truth = Compare | Not | And | Or | Held | Within | Since | Unanswered | Begins | Rises | Changes | Valid
 Node = Numeric | Truth
 

@@ -11,6 +11,7 @@ from functools import cache
 
 from rig.core.channel import Quality, Trace
 from safety_monitor.nodes import (
+    MOST_TIMES,
     Absolute,
     Age,
     And,
@@ -28,6 +29,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Times,
     Truth,
     Unanswered,
     Unchanged,
@@ -107,6 +109,9 @@ class Reference:
                 return self._unchanged(x, k)
             case Rate(x=x):
                 return self._rate(x, k)
+            case Times(x=x, span_ns=span_ns):
+                began = [self.truth(Begins(x), j) for j in self._window(k, span_ns)]
+                return math.nan if None in began else float(min(began.count(True), MOST_TIMES))
 
     def _unchanged(self, x: Measured, k: int) -> float:
         value = self.number(x, k)

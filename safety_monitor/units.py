@@ -1,5 +1,6 @@
 """Unit rules of the expression grammar: which numbers may meet, and what comes of it."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 from rig.core.errors import UsageError
@@ -8,6 +9,10 @@ from safety_monitor.nodes import Arithmetic, Constant, Numeric
 
 # Zero of these scales is not nothing: they can be compared, and two of them subtracted, no more.
 _OFFSET = frozenset({"degC", "degF", "celsius", "fahrenheit"})
+
+
+# In a product a constant is brought to these, so that the product comes out in the units of channels.
+_COHERENT = ("s", "m", "m/s", "m/s^2", "N", "N/m", "kg", "A")
 
 
 @lru_cache(maxsize=1024)
@@ -34,7 +39,7 @@ def converted(x: Numeric, unit: str) -> Numeric:
     if unit in _OFFSET or x.unit in _OFFSET:
         raise UsageError(f"write both temperatures in one unit, not {x.unit} and {unit}")
     factor = parse_quantity(f"1 {x.unit}", unit)
-    return Arithmetic("*", x, Constant(factor, "1"), unit)
+    return replace(x, unit=unit) if factor == 1.0 else Arithmetic("*", x, Constant(factor, "1"), unit)
 
 
 def _shown(unit: str) -> str:
@@ -55,6 +60,12 @@ def aligned(left: Numeric, right: Numeric) -> tuple[Numeric, Numeric]:
     return left, converted(right, left.unit)
 
 
+def _coherent(x: Numeric) -> Numeric:
+    if isinstance(x, Constant) and x.unit != "1":
+        return next((converted(x, unit) for unit in _COHERENT if same_dimension(x.unit, unit)), x)
+    return x
+
+
 def combined(op: str, left: Numeric, right: Numeric) -> Numeric:
     """Return ``left op right`` with its unit, ``op`` one of + - * /.
 
@@ -65,6 +76,7 @@ def combined(op: str, left: Numeric, right: Numeric) -> Numeric:
     if op in "*/":
         if offset:
             raise UsageError(f"{offset[0]} is a scale with an arbitrary zero; it cannot be multiplied")
+        left, right = _coherent(left), _coherent(right)
         return Arithmetic("*" if op == "*" else "/", left, right, composed(left.unit, op, right.unit))
     left, right = aligned(left, right)
     if offset and op == "+":

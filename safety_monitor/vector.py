@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rig.core.channel import FloatArray, IntArray, Quality, Trace
 from safety_monitor.nodes import (
+    MOST_TIMES,
     Absolute,
     Age,
     And,
@@ -30,6 +31,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Times,
     Truth,
     Unanswered,
     Unchanged,
@@ -167,6 +169,8 @@ class Evaluation:
                 return self._unchanged(self.number(x))
             case Rate():
                 return self._rate(node)
+            case Times(x=x, span_ns=span_ns):
+                return self._times(self.truth(Begins(x)), span_ns)
 
     def _sampled(self, x: Measured) -> IntArray:
         return self.trace.sampled_ns[:, self.trace.layout.index(x.channel)]
@@ -187,6 +191,14 @@ class Evaluation:
         new = known & (value != self._previous(value))  # NaN, no previous value, differs too
         since = (self.trace.t_ns - self.trace.t_ns[_latest(new)]) / NS_PER_S
         return np.where(known, since, np.nan)
+
+    def _times(self, began: Tracks, span_ns: int) -> FloatArray:
+        t = self.trace.t_ns
+        so_far = np.append(0, np.cumsum(began.must))
+        first = np.searchsorted(t, t - span_ns, side="left")
+        times: FloatArray = np.minimum(so_far[1:] - so_far[first], MOST_TIMES).astype(np.float64)
+        times[_within(began.may & ~began.must, t, span_ns)] = np.nan
+        return times
 
     def _rate(self, node: Rate) -> FloatArray:
         value, stamp = self.number(node.x), self._sampled(node.x)

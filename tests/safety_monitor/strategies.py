@@ -50,12 +50,14 @@ def numbers(draw, depth=2):
     if depth == 0:
         return draw(leaf)
     inner = numbers(depth - 1)
+    flag = st.builds(n.Compare, st.sampled_from(["<", ">", ">="]), CHANNELS, CONSTANTS)
     return draw(
         st.one_of(
             leaf,
             leaf,
             st.builds(lambda op, x, y: n.Arithmetic(op, x, y, "N"), st.sampled_from("+-*/"), inner, inner),
             inner.map(lambda x: n.Absolute(x, "N")),
+            st.builds(n.Times, flag, SPANS),
             st.builds(
                 lambda op, x, y: n.Extreme(op, (x, y), "N"), st.sampled_from(["min", "max"]), inner, inner
             ),

@@ -94,7 +94,7 @@ def test_ground_truth_needs_the_oracle_audience():
     assert parse("bed.back2 < 30 deg", LAYOUT).channels == ("bed.back2",)
     with pytest.raises(UsageError, match=r"column 24 .*truth\.gap is for the oracle only"):
         parse("wrist.force > 1 N and (truth.gap < 0 m)", LAYOUT)
-    with pytest.raises(UsageError, match="bed.back2 is for the monitor only"):
+    with pytest.raises(UsageError, match=r"bed\.back2 is for the monitor only"):
         parse("bed.back2 < 30 deg", LAYOUT, (Audience.AGENT,))
 
 

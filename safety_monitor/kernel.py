@@ -1,0 +1,152 @@
+"""One fused kernel per rule set: the rules' conditions, then what makes each of them attention.
+
+The conditions are straight-line code (`safety_monitor.emitter`); a rule's own life, which is to
+confirm, to bear the unknown for a grace time and to clear late, is a loop over a table in the state.
+The source imports nothing of ours, so what numba compiles may be cached under the hash of the text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rig.core.channel import FloatArray, IntArray, Layout
+from safety_monitor.emitter import NEVER, Emitter
+from safety_monitor.nodes import Truth
+
+SANE_NS = 1 << 60
+"""Trial times beyond this, about 36 years, are a broken clock."""
+FROZEN_TICKS = 100
+"""After this many ticks without time moving the clock is taken to have stopped."""
+
+
+class Word(NamedTuple):
+    """Columns of a rule's row in the integer state."""
+
+    attention: int = 0  # 0 clear, 1 violated, 2 lost (unknown past its grace)
+    raw: int = 1  # this tick, before confirming: 0 holds, 1 violated, 2 unknown
+    bad_since: int = 2  # when the current run of "must be violated" began, NEVER outside one
+    last_known: int = 3
+    last_not_clear: int = 4
+    changed_at: int = 5  # number of the tick at which the attention last changed
+    confirm_ns: int = 6
+    grace_ns: int = 7
+    clear_ns: int = 8
+
+
+WORD = Word()
+WORDS = len(WORD)
+TICKS, NOW, FROZEN, BACKWARDS = 0, 1, 2, 3
+
+
+class Timing(NamedTuple):
+    """How a rule's raw verdict becomes attention, in ns."""
+
+    confirm_ns: int
+    grace_ns: int
+    clear_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Source of a kernel and the state it starts with.
+
+    Attributes:
+        source: A module with one function ``step`` of `rig.core.watch.KERNEL`'s signature.
+        floats: Initial float state.
+        integers: Initial integer state.
+        rules: Column in ``integers`` of the first rule's row of `WORDS` words.
+        seen: Columns in ``floats`` and ``integers`` where the inputs of the last change are kept:
+            values; sampled times, then quality.
+    """
+
+    source: str
+    floats: FloatArray
+    integers: IntArray
+    rules: int
+    seen: tuple[int, int]
+
+    def row(self, rule: int) -> slice:
+        """Return where in the integer state the words of a rule are."""
+        return slice(self.rules + WORDS * rule, self.rules + WORDS * (rule + 1))
+
+
+_MODULE = '''"""Generated; the name is the hash of everything it depends on."""
+import numba
+import numpy as np
+
+NEVER = {never}
+NAN = np.nan
+SIGNATURE = numba.types.int64(
+    numba.types.int64, numba.types.float64[::1], numba.types.int64[::1],
+    numba.types.uint8[::1], numba.types.float64[::1], numba.types.int64[::1],
+)
+
+
+@numba.njit(SIGNATURE, cache=True, nogil=True, error_model="numpy")
+def step(t, x, s, q, F, I):
+    last = I[{now}]
+    n = I[{ticks}] + 1
+    I[{ticks}] = n
+    sane = (t >= last) & (t < {sane}) & (t > -{sane})
+    if not sane:
+        I[{backwards}] += 1
+        t = max(last, -{sane})
+    I[{frozen}] = I[{frozen}] + 1 if t == last else 0
+    sane = sane & (I[{frozen}] <= {frozen_ticks})
+    I[{now}] = t
+{body}
+    changed = False
+    for r in range({count}):
+        w = {rules} + r * {words}
+        raw = I[w + {w.raw}]
+        before = I[w + {w.attention}]
+        after = before
+        if raw == 1:
+            if I[w + {w.bad_since}] == NEVER:
+                I[w + {w.bad_since}] = t
+            if t - I[w + {w.bad_since}] >= I[w + {w.confirm_ns}]:
+                after = 1
+        else:
+            I[w + {w.bad_since}] = NEVER
+        if raw != 2 or n == 1:
+            I[w + {w.last_known}] = t
+        elif before == 0 and t - I[w + {w.last_known}] >= I[w + {w.grace_ns}]:
+            after = 2
+        if raw != 0:
+            I[w + {w.last_not_clear}] = t
+        elif before != 0 and t - I[w + {w.last_not_clear}] >= I[w + {w.clear_ns}]:
+            after = 0
+        if after != before:
+            I[w + {w.attention}] = after
+            I[w + {w.changed_at}] = n
+            changed = True
+    if changed:
+        for i in range({channels}):
+            F[{seen_float} + i] = x[i]
+            I[{seen_int} + i] = s[i]
+            I[{seen_int} + {channels} + i] = q[i]
+        return 1
+    return 0
+'''
+
+
+def compile_source(violations: Sequence[Truth], timings: Sequence[Timing], layout: Layout) -> Program:
+    """Return the kernel that watches ``violations``, one per rule, and its initial state."""
+    emitter = Emitter(layout, integers=[0, NEVER, 0, 0, 0])
+    rules = len(emitter.integers)
+    for timing in timings:
+        emitter.integers += [0, 0, NEVER, NEVER, NEVER, 0, *timing]
+    for r, violated in enumerate(violations):
+        m, y = emitter.truth(violated)
+        emitter.say(f"I[{rules + r * WORDS + WORD.raw}] = 1 if {m} else (2 if {y} else 0)")
+    seen = len(emitter.floats), len(emitter.integers)
+    source = _MODULE.format(
+        never=NEVER, sane=SANE_NS, frozen_ticks=FROZEN_TICKS, now=NOW, ticks=TICKS, frozen=FROZEN,
+        backwards=BACKWARDS, body="\n".join(f"    {line}" for line in emitter.lines), count=len(violations),
+        rules=rules, words=WORDS, w=WORD, channels=len(layout), seen_float=seen[0], seen_int=seen[1],
+    )  # fmt: skip
+    floats = np.array([*emitter.floats, *([np.nan] * len(layout))])
+    integers = np.array([*emitter.integers, *([0] * (2 * len(layout)))], np.int64)
+    return Program(source, floats, integers, rules, seen)
