@@ -90,6 +90,16 @@ class Journal(Disk):
         self.done.append(("sync", folder.name))
 
 
+class NoSync(Disk):
+    """Skips waiting for the medium, for tests that do the same thing a thousand times."""
+
+    def sync(self, fd):
+        pass
+
+    def sync_folder(self, folder):
+        pass
+
+
 class PowerCut(Disk):
     """Forgets, on `cut`, every byte that was not synced: what a power failure may do."""
 

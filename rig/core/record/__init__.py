@@ -5,12 +5,13 @@ A record is a folder: ``manifest.json``, ``events.jsonl`` (the chain), ``telemet
 """
 
 from rig.core.record.chain import StoredEvent
+from rig.core.record.checking import verify
 from rig.core.record.manifest import RECORD_SCHEMA, trial_id
 from rig.core.record.options import Full, Options
 from rig.core.record.reader import Record, read
+from rig.core.record.recovery import Recovery, recover
 from rig.core.record.signing import read_trusted
 from rig.core.record.verdicts import Anchor, Check, Status, Verification
-from rig.core.record.verify import verify
 from rig.core.record.writer import Ended, RecordWriter
 
 __all__ = [
@@ -22,11 +23,13 @@ __all__ = [
     "Options",
     "Record",
     "RecordWriter",
+    "Recovery",
     "Status",
     "StoredEvent",
     "Verification",
     "read",
     "read_trusted",
+    "recover",
     "trial_id",
     "verify",
 ]

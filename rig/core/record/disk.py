@@ -79,6 +79,15 @@ def write_file(disk: Disk, path: Path, data: bytes) -> None:
     disk.sync_folder(path.parent)
 
 
+def publish(disk: Disk, path: Path, data: bytes) -> None:
+    """Create ``path`` holding ``data``; at no moment is there a part of it under that name."""
+    draft = path.with_name(f".{path.name}")
+    draft.unlink(missing_ok=True)
+    write_file(disk, draft, data)
+    draft.replace(path)
+    disk.sync_folder(path.parent)
+
+
 def being_written(path: Path) -> bool:
     """Return whether a live writer holds ``path``."""
     try:

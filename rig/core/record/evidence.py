@@ -42,6 +42,11 @@ class Evidence:
         return last if ended else None
 
     @property
+    def segments(self) -> dict[str, Mapping[str, Json]]:
+        """What the chain states of each closed segment, by file name."""
+        return {str(e.body.get("file")): e.body for e in self.events if e.kind is Kind.TELEMETRY_CLOSED}
+
+    @property
     def end(self) -> str:
         """The place behind the last good event."""
         return f"{chain.FILE}, behind seq {len(self.events) - 1}"

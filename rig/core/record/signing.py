@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rig.core.clock import wall_utc
 from rig.core.errors import UsageError
 from rig.core.record import strict
+from rig.core.record.disk import Disk, publish
 from rig.core.record.manifest import RECORD_SCHEMA
 
 if TYPE_CHECKING:
@@ -104,6 +106,32 @@ def _make(path: Path) -> SigningKey:
     finally:
         draft.unlink(missing_ok=True)
     return _load(path)
+
+
+def seal(
+    disk: Disk, path: Path, subject: Mapping[str, str], point: tuple[str, int, str]
+) -> tuple[str | None, str]:
+    """Write the checkpoint of a record, signed if there is a key to sign with.
+
+    Args:
+        disk: The file layer.
+        path: The checkpoint's file.
+        subject: SHA-256 of every file that is evidence, by name.
+        point: Trial id, number of the last event, its hash.
+
+    Returns:
+        The signer's key id, or None and why there is no signature: a trial is never lost for a key.
+
+    Raises:
+        OSError: If the checkpoint cannot be written.
+    """
+    key, reason = None, ""
+    try:
+        key = load_or_make_key()
+    except (OSError, UsageError) as error:
+        reason = f"no signing key: {error}"
+    publish(disk, path, envelope(statement(subject, *point, wall_utc().isoformat()), key))
+    return (None if key is None else key.key_id), reason
 
 
 def statement(subject: Mapping[str, str], trial_id: str, seq: int, head: str, closed_utc: str) -> bytes:

@@ -244,6 +244,11 @@ class RecordWriter:
         if self._fd < 0:
             raise UsageError(f"{self.folder}: the record is {'closed' if self._ended else 'not open'}")
 
+    @property
+    def ended(self) -> Ended | None:
+        """How the record was closed, None while it is not."""
+        return self._ended
+
     # ---- closing --------------------------------------------------------------------------
 
     def close(self, ended: Event) -> Ended:
@@ -292,16 +297,9 @@ class RecordWriter:
             chain.FILE: self._sha.hexdigest(),
             **{segment.file: segment.sha256 for segment in self._pump.closed(0, wait=False)},
         }
-        statement = signing.statement(subject, self.trial_id, seq - 1, head, wall_utc().isoformat())
-        signer, unsigned = None, ""
-        try:
-            key = signing.load_or_make_key()
-            signer = key.key_id
-        except (OSError, UsageError) as error:
-            key, unsigned = None, f"no signing key: {error}"
-        envelope = signing.envelope(statement, key)
-        with writing(self.folder / signing.FILE):
-            write_file(self._disk, self.folder / signing.FILE, envelope)
+        path = self.folder / signing.FILE
+        with writing(path):
+            signer, unsigned = signing.seal(self._disk, path, subject, (self.trial_id, seq - 1, head))
         return Ended(seq - 1, head, counts, signer, unsigned, str(self._pump.fault or ""))
 
     def _release(self) -> None:

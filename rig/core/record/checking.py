@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from rig.core.event import Json, Kind
+from rig.core.event import Json
 from rig.core.record import chain, manifest, vouching
 from rig.core.record.disk import being_written
 from rig.core.record.evidence import Evidence, gather, number
@@ -80,11 +80,14 @@ def _complete(found: Evidence) -> Check:
 
 
 def _segments(found: Evidence) -> Check:
-    stated = {str(e.body.get("file")): e.body for e in found.events if e.kind is Kind.TELEMETRY_CLOSED}
+    stated, ticks = found.segments, 0
     for name, body in stated.items():
         problem = _segment_problem(found, name, body)
+        if problem is None and number(body, "first_tick") < ticks:
+            problem = f"{name} repeats ticks of the segment before it", name
         if problem is not None:
             return Check("segments", Status.FAILED, *problem)
+        ticks = number(body, "first_tick") + number(body, "ticks")
     extra = sorted(p.name for p in found.folder.glob("*.mcap") if p.name not in stated)
     if extra:
         text = f"{', '.join(extra)}: not on the chain" + ("" if found.ending else " (yet)")
@@ -120,7 +123,7 @@ def _counts(found: Evidence) -> Check:
     if not isinstance(stated, dict):
         place = f"{chain.FILE}, seq {found.ending.seq}"
         return Check("counts", Status.FAILED, "the last event states no counts", place)
-    stored = sum(number(e.body, "ticks") for e in found.events if e.kind is Kind.TELEMETRY_CLOSED)
+    stored = sum(number(body, "ticks") for body in found.segments.values())
     ticks, dropped, lost = (number(stated, k) for k in ("ticks", "ticks_dropped", "ticks_lost"))
     if stored + dropped + lost != ticks or stated.get("events") != len(found.events):
         text = f"{ticks} ticks in; {stored} stored, {dropped} dropped, {lost} lost"
