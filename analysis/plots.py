@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analysis.findings import Estimate
 from analysis.horizon import Entry, HorizonReport
 from analysis.trials import Definition
 from analysis.words import duration, percent
@@ -43,7 +44,9 @@ def fit_plot(entries: Sequence[Entry], title: str) -> str:
         end for e in entries if e.estimate.trials for end in (e.estimate.shortest_s, e.estimate.longest_s)
     ]
     _duration_axis(axes, ends)
-    axes.set_ylim(-0.04, 1.04)
+    margin = 0.08 + 0.035 * (len(entries) - 1)
+    axes.set_ylim(-margin, 1.0 + margin)
+    axes.set_yticks([0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0])
     axes.set_ylabel("pass rate")
     for q in (0.5, 0.8):
         axes.axhline(q, color=INK, linewidth=0.6, alpha=0.45, linestyle=(0, (1, 3)))
@@ -105,6 +108,7 @@ def _draw_entry(axes: "Axes", entry: Entry, number: int, bands: bool) -> None:
             capsize=2,
             markerfacecolor="none" if number % 2 else colour,
         )
+    _draw_trials(axes, found, number)
     label = f"{entry.subject.agent}, {entry.subject.definition}: {_summary(entry)}"
     if found.curve is None:
         axes.plot([], [], marker, color=colour, label=label)
@@ -114,6 +118,21 @@ def _draw_entry(axes: "Axes", entry: Entry, number: int, bands: bool) -> None:
     if bands:
         for (_, low, high), alpha in zip(found.curve.bands, (0.22, 0.13, 0.08, 0.08), strict=False):
             axes.fill_between(found.curve.duration_s, low, high, color=colour, alpha=alpha, linewidth=0)
+
+
+def _draw_trials(axes: "Axes", found: Estimate, number: int) -> None:
+    """Mark the single trials: passes above the plot, failures below, larger where there are more."""
+    failures = found.cells.trials - found.cells.passes
+    for counts, height in ((found.cells.passes, 1.05 + 0.035 * number), (failures, -0.05 - 0.035 * number)):
+        some = counts > 0
+        axes.scatter(
+            found.cells.duration_s[some],
+            [height] * int(some.sum()),
+            s=3.0 + 2.0 * counts[some] ** 0.75,
+            color=COLOURS[number],
+            alpha=0.7,
+            linewidths=0,
+        )
 
 
 def _summary(entry: Entry) -> str:

@@ -8,12 +8,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from analysis.bootstrap import Band
 from analysis.failures import CAVEAT
 from analysis.findings import Estimate, Flag, Refusal
 from analysis.harm import DoneHarm
 from analysis.horizon import Entry, HorizonReport
 from analysis.trials import Definition
-from analysis.words import duration, percent, span
+from analysis.words import clamped, duration, percent, span
 
 MARKS = {
     Flag.REDUCED_RELIABILITY: "a",
@@ -39,7 +40,6 @@ REASONS = {
     Refusal.RISING: "rate rises",
     Refusal.SLOPE_UNCERTAIN: "slope uncertain",
 }
-SHOWN_BEYOND = 10.0  # times the longest tested duration, and that part of the shortest
 
 
 def render(report: HorizonReport) -> RenderableType:
@@ -105,20 +105,13 @@ def _lines(found: Estimate, schemes: int) -> Iterator[list[str]]:
         yield ["none", REASONS[found.refusal] if found.refusal else "", *[""] * schemes]
     for horizon in found.horizons:
         marks = "".join(MARKS[flag] for flag in MARKS if flag in (*horizon.flags, *found.flags))
-        bands = [span(_shown(found, band.low_s), _shown(found, band.high_s)) for band in horizon.bands]
-        yield [f"{horizon.name} {_shown(found, horizon.t_s)}", *bands, marks]
+        bands = [_band(found, band) for band in horizon.bands]
+        yield [f"{horizon.name} {clamped(horizon.t_s, found.shortest_s, found.longest_s)}", *bands, marks]
 
 
-def _shown(found: Estimate, seconds: float) -> str:
-    """Say no more of a duration far outside the tested ones than that it is outside."""
-    low, high = found.shortest_s / SHOWN_BEYOND, found.longest_s * SHOWN_BEYOND
-    return (
-        f"< {duration(low)}"
-        if seconds < low
-        else f"> {duration(high)}"
-        if seconds > high
-        else duration(seconds)
-    )
+def _band(found: Estimate, band: Band) -> str:
+    low, high = (clamped(end, found.shortest_s, found.longest_s) for end in (band.low_s, band.high_s))
+    return span(low, high)
 
 
 def _notes(report: HorizonReport) -> Iterator[str]:

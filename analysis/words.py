@@ -22,6 +22,21 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:,.0f} h" if seconds < 3.6e10 else f"{seconds / 3600:.1e} h"
 
 
+SHOWN_BEYOND = 10.0  # times the longest tested duration, and that part of the shortest
+
+
+def clamped(seconds: float, shortest_s: float, longest_s: float) -> str:
+    """Return a duration in words, saying no more of one far outside the tested ones than that it is.
+
+    >>> clamped(1e9, 60, 3600), clamped(60.0, 60, 3600), clamped(0.0, 60, 3600)
+    ('> 10 h', '60 s', '< 6 s')
+    """
+    low, high = shortest_s / SHOWN_BEYOND, longest_s * SHOWN_BEYOND
+    if seconds < low:
+        return f"< {duration(low)}"
+    return f"> {duration(high)}" if seconds > high else duration(seconds)
+
+
 def span(low: str, high: str) -> str:
     """Return a range of two durations in words, with the unit once where both have it.
 
