@@ -193,7 +193,7 @@ class _Mended:
             self.cut_bytes += len(data) - good
 
     def _write_chain(self) -> tuple[int, str]:
-        """Write the good events, the note, the segments and the ending; return number and hash of the last."""
+        """Write good events, note, segments and ending; return number and hash of the last."""
         found = self._found
         path = found.folder / chain.FILE
         good = path.read_bytes()[: found.scan.good_bytes]
