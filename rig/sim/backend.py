@@ -8,16 +8,16 @@ import numpy as np
 
 from rig.core.backend import Stop, Stretch
 from rig.core.bench import BenchSpec
-from rig.core.channel import FloatArray, Layout, Quality, Snapshot, Trace
+from rig.core.channel import FloatArray, Layout, Quality, Snapshot, Trace, joined
 from rig.core.clock import clock_text
-from rig.core.command import Actuator, Command, Plan, actuator_index, steady
+from rig.core.command import Actuator, Command, Plan, steady
 from rig.core.errors import PlantFault, RigFault, UsageError
 from rig.core.watch import Guard, Watch
 from rig.sim import kernel
 from rig.sim.faults import SensorFault, check_faults
 from rig.sim.native import take_warnings
 from rig.sim.parameters import Parameters
-from rig.sim.quantities import ARM, BACK, FACE_FORCE, GAP, IN_MOUTH, RAILS
+from rig.sim.quantities import ARM
 from rig.sim.scene import Scene, load_scene, settle
 from rig.sim.setup import build_guards, build_plant, build_senses, checked, fill_world
 from rig.sim.state import Plant, Rows, Senses
@@ -34,7 +34,7 @@ _ARMS = len(ARM)
 
 def indifferent_watch() -> Watch:
     """Return a watch that never asks for attention."""
-    return Watch(kernel.INDIFFERENT, np.zeros(1), np.zeros(1, dtype=np.int64))
+    return Watch(kernel.indifferent, np.zeros(1), np.zeros(1, dtype=np.int64))
 
 
 class SimBackend:
@@ -125,7 +125,7 @@ class SimBackend:
     def setpoints(self) -> FloatArray:
         """The setpoints in force, shape (actuators,), in the bench's order."""
         rows = np.empty(len(self.actuators))
-        rows[self._plant.column] = self._plant.setpoint
+        rows[self._plant.drives["column"]] = self._plant.drives["setpoint"]
         return rows
 
     @property
@@ -135,8 +135,8 @@ class SimBackend:
 
     @property
     def world(self) -> FloatArray:
-        """Every quantity of the world (see ``rig.sim.quantities``); a copy."""
-        return self._plant.world.copy()
+        """Every quantity of the world, in the order of ``rig.sim.quantities.world_names``; a copy."""
+        return self._plant.vector.copy()
 
     # ---- starting point, person, intents
 
@@ -171,7 +171,7 @@ class SimBackend:
         rest = dict(zip(ARM, scene.rest, strict=True))
         asked = checked("actuator", rest | START | dict(actuators or {}), self.actuators)
         person = checked("body quantity", PERSON | dict(body or {}), self._bench.body)
-        setpoints = np.array([asked[int(c)] for c in self._plant.column])
+        setpoints = np.array([asked[int(c)] for c in self._plant.drives["column"]])
         values = np.array([person.get(i, 0.0) for i in range(len(self._bench.body))])
         fill_world(self._plant, setpoints, values, bowl_temperature_c, hung_kg)
         settle(scene, setpoints[:_ARMS])
@@ -187,7 +187,7 @@ class SimBackend:
             UsageError: If a name is unknown or a value out of range; all mistakes at once.
         """
         for i, value in checked("body quantity", values, self._bench.body).items():
-            self._plant.body_target[i] = value
+            self._plant.body["target"][i] = value
 
     def set_intent(self, values: Mapping[str, float]) -> None:
         """Say from the next tick on what the controller is about to do.
@@ -198,7 +198,7 @@ class SimBackend:
         intents = [self.layout[name] for name in self._bench.intents]
         known = [Actuator(name=c.name, unit=c.unit, low=c.low, high=c.high, rate=1.0) for c in intents]
         for i, value in checked("intent", values, known).items():
-            self._plant.intent[i] = value
+            self._plant.intents["target"][i] = value
 
     # ---- reading and writing
 
@@ -216,7 +216,7 @@ class SimBackend:
         if t_ns < self.now_ns:
             raise UsageError(f"{t_ns} ns has passed; it is {self.now_ns} ns")
         senses = self._senses
-        old = (t_ns - senses.sampled_ns >= senses.stale_ns) & (senses.quality == Quality.GOOD)
+        old = (t_ns - senses.sampled_ns >= senses.channels["stale_ns"]) & (senses.quality == Quality.GOOD)
         quality = np.where(old, np.uint8(Quality.STALE), senses.quality)
         return Snapshot(self.layout, t_ns, senses.values.copy(), senses.sampled_ns.copy(), quality)
 
@@ -236,9 +236,9 @@ class SimBackend:
             columns = checked("actuator", {c.actuator: c.value for c in taken}, self.actuators)
         except UsageError as error:
             raise RigFault(f"command refused: {error}") from None
-        place = {int(column): i for i, column in enumerate(self._plant.column)}
+        drives = self._plant.drives
         for column, value in columns.items():
-            self._plant.setpoint[place[column]] = value
+            drives["setpoint"][drives["column"] == column] = value
 
     def make_safe(self) -> None:
         """Stop everything where it is: each actuator's setpoint becomes its position."""
@@ -247,25 +247,25 @@ class SimBackend:
         plant, engine = self._plant, self._scene.engine
         joints = engine.qpos[engine.book[:_ARMS]]
         if np.all(np.isfinite(joints)):
-            plant.setpoint[:_ARMS] = np.clip(joints, plant.low[:_ARMS], plant.high[:_ARMS])
-            engine.ctrl[:_ARMS] = plant.setpoint[:_ARMS]
-        plant.setpoint[_ARMS:] = plant.world[BACK : RAILS + 1]
-        plant.intent[:] = 0.0
+            arm = plant.drives[:_ARMS]
+            arm["setpoint"] = engine.ctrl[:_ARMS] = np.clip(joints, arm["low"], arm["high"])
+        plant.drives["setpoint"][_ARMS:] = plant.vector[_ARMS : len(plant.drives)]
+        plant.intents["target"] = 0.0
 
     # ---- running
 
     def why_not_slow(self) -> str | None:
         """Return why the slow world is not allowed now, None when it is."""
-        engine, world, p = self._open().engine, self._plant.world, self._parameters
-        if np.any(engine.ctrl[:_ARMS] != self._plant.setpoint[:_ARMS]):
+        engine, world, p = self._open().engine, self._plant.world[0], self._parameters
+        if np.any(engine.ctrl[:_ARMS] != self._plant.drives["setpoint"][:_ARMS]):
             return "the arm has not reached its setpoint"
         speeds = np.abs(engine.qvel[engine.book[:_ARMS]])
         if not np.all(speeds <= _STILL_RAD_PER_S):
             return f"{ARM[int(np.argmax(speeds))]} still moves at {float(np.max(speeds)):.3f} rad/s"
-        if world[FACE_FORCE] > p.touch_n or world[IN_MOUTH] > 0:
+        if world["truth_face_force"] > p.touch_n or world["truth_in_mouth"] > 0:
             return "the spoon touches the face"
-        if world[GAP] < p.quiet_gap_m:
-            return f"the spoon is {world[GAP]:.3f} m from the lips, nearer than {p.quiet_gap_m} m"
+        if world["truth_gap"] < p.quiet_gap_m:
+            return f"the spoon is {world['truth_gap']:.3f} m from the lips, nearer than {p.quiet_gap_m} m"
         return None
 
     def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
@@ -283,12 +283,9 @@ class SimBackend:
         mode = self._check(plan)
         rows = self._rows(np.require(plan.setpoints, np.float64, ["C", "W"]))
         done = self._run(rows, guards, mode, plan.period_ns, watch)
-        columns = rows.t_ns[:done], rows.values[:done], rows.sampled_ns[:done], rows.quality[:done]
-        if done < len(plan) // 2:  # let go of the unused part
-            t_ns, values, sampled_ns, quality = (c.copy() for c in columns)
-        else:
-            t_ns, values, sampled_ns, quality = columns
-        trace = Trace(self.layout, t_ns, values, sampled_ns, quality)
+        trace = Trace(self.layout, rows.t_ns, rows.values, rows.sampled_ns, rows.quality).head(done)
+        if done < len(plan) // 2:
+            trace = joined([trace], self.layout)  # a copy: let go of the unused part
         stop = {kernel.END: Stop.END, kernel.GUARD: Stop.GUARD, kernel.WATCH: Stop.WATCH}
         return Stretch(trace, stop[int(self._verdict[0])])
 
@@ -317,8 +314,8 @@ class SimBackend:
             return kernel.PHYSICS
         if plan.period_ns < self._bench.tick_ns:
             raise UsageError(f"period {plan.period_ns} ns is shorter than the tick, {self._bench.tick_ns} ns")
-        arm = plan.setpoints[:, self._plant.column[:_ARMS]]
-        if np.any(arm != self._plant.setpoint[:_ARMS]):
+        arm = self._plant.drives[:_ARMS]
+        if np.any(plan.setpoints[:, arm["column"]] != arm["setpoint"]):
             raise UsageError("the slow world cannot move the arm; run this plan at the bench's tick")
         if reason := self.why_not_slow():
             raise UsageError(f"no slow world now: {reason}; run at the bench's tick")

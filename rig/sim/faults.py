@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -16,10 +17,11 @@ from pydantic import (
     model_validator,
 )
 
-from rig.core.channel import Audience, FloatArray, Layout
+from rig.core.channel import Audience, Layout
 from rig.core.clock import nanoseconds
 from rig.core.errors import ConfigError
 from rig.core.quantity import parse_quantity
+from rig.sim.state import FAULT
 
 
 class Fault(StrEnum):
@@ -39,6 +41,7 @@ class Fault(StrEnum):
 
 FAULT_CODES = {kind: code for code, kind in enumerate(Fault)}
 STUCK, DEAD, DRIFT, SATURATED, NOISE, LATENCY, SWAPPED, UNIT, NAN, SPIKE = range(10)
+_FOREVER_NS = 2**62
 _NEEDS_VALUE = {Fault.DRIFT, Fault.NOISE, Fault.UNIT, Fault.SPIKE}
 
 
@@ -115,27 +118,29 @@ def check_faults(faults: Sequence[SensorFault], layout: Layout) -> None:
         raise ConfigError("faults", mistakes)
 
 
-def fault_rows(faults: Sequence[SensorFault], layout: Layout) -> FloatArray:
-    """Return faults as rows for the kernel: code, channel, start (ns), end (ns), and two numbers.
+def fault_rows(faults: Sequence[SensorFault], layout: Layout) -> NDArray[np.void]:
+    """Return faults as records for the kernel; a swap is one record on either channel.
 
-    The two numbers are: stuck: value or NaN; drift: rate; saturated: sign; noise: factor; latency:
+    Their two numbers are: stuck: value or NaN; drift: rate; saturated: sign; noise: factor; latency:
     delay (ns); swapped: other channel; unit: factor and offset; spike: size and chance.
     """
     rows = []
     for fault in faults:
+        channel = layout.index(fault.channel)
         a, b = math.nan if fault.value is None else fault.value, fault.offset
         if fault.kind is Fault.SPIKE:
             b = fault.chance
         if fault.kind is Fault.LATENCY:
             a = float(nanoseconds(fault.delay_s or 0.0))
+        start_ns = nanoseconds(fault.start_s)
+        end_ns = _FOREVER_NS if fault.end_s is None else nanoseconds(fault.end_s)
+        code = FAULT_CODES[fault.kind]
         if fault.kind is Fault.SWAPPED:
-            a = float(layout.index(fault.other or ""))
-        end_ns = np.inf if fault.end_s is None else float(nanoseconds(fault.end_s))
-        row = [float(FAULT_CODES[fault.kind]), float(layout.index(fault.channel))]
-        rows.append([*row, float(nanoseconds(fault.start_s)), end_ns, a, b])
-        if fault.kind is Fault.SWAPPED:
-            rows.append([row[0], a, *rows[-1][2:4], row[1], b])
-    return np.array(rows, dtype=np.float64).reshape(-1, 6)
+            other = layout.index(fault.other or "")
+            rows.append((code, other, start_ns, end_ns, float(channel), b))
+            a = float(other)
+        rows.append((code, channel, start_ns, end_ns, a, b))
+    return np.array(rows, dtype=FAULT)
 
 
 def longest_delays_ns(faults: Sequence[SensorFault]) -> dict[str, int]:

@@ -5,20 +5,21 @@ and nothing depends on how ticks are grouped: a stretch is bit-identical to its 
 """
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from rig.core.channel import Quality
-from rig.core.watch import KERNEL
+from rig.core.channel import ByteArray, FloatArray, IntArray, Quality
+from rig.core.watch import KERNEL, KernelFunction
 from rig.sim.contact import drive_face, feel
-from rig.sim.native import mj_step1, mj_step2
+from rig.sim.native import compiled, compiled_as, mj_step1, mj_step2
 from rig.sim.scene import CLOCK
-from rig.sim.sensing import first_look, sense
+from rig.sim.sensing import sense
 from rig.sim.skin import load_skin, read_mat
-from rig.sim.state import ENGINE, GUARDS, PLANT, ROWS, SENSES
-from rig.sim.surroundings import LONGEST_STEP_S, move_person, pass_time, prepare, ramp
+from rig.sim.state import ENGINE, GUARDS, PLANT, ROWS, SENSES, Engine, Guards, Plant, Records, Rows, Senses
+from rig.sim.surroundings import LONGEST_STEP_S, Decays, decays, move_person, pass_time, ramp
 
 SLOW, PHYSICS, LOOK = 0, 1, 2
 """What a tick is: no rigid bodies; the engine's step; or nothing but a first look at the sensors."""
@@ -28,134 +29,135 @@ END, GUARD, WATCH, BAD_SETPOINT, WARNING, CLOCK_REGRESS = range(6)
 
 _GOOD = int(Quality.GOOD)
 _NS_PER_S = 1_000_000_000
-_SKIN_NS = _NS_PER_S
 _ARMS = 6
 
 
-@njit
-def _bad_setpoint(plant, setpoints, verdict):
+@compiled
+def _bad_setpoint(drives: Records, setpoints: FloatArray, verdict: IntArray) -> bool:
     """Find a setpoint that is not finite or out of its actuator's range; none may be used then."""
     for k in range(setpoints.shape[0]):
-        for i in range(plant.column.shape[0]):
-            x = setpoints[k, plant.column[i]]
-            if not plant.low[i] <= x <= plant.high[i]:  # also catches NaN
-                verdict[0], verdict[1], verdict[2] = BAD_SETPOINT, k, plant.column[i]
+        for i in range(drives.shape[0]):
+            if not drives[i].low <= setpoints[k, drives[i].column] <= drives[i].high:  # catches NaN
+                verdict[0] = BAD_SETPOINT
+                verdict[1] = k
+                verdict[2] = drives[i].column
                 return True
     return False
 
 
-@njit
-def _engine_trouble(engine, before_s):
-    for i in range(engine.warnings.shape[0]):
-        if engine.warnings[i] != 0:
+@compiled
+def _trouble(engine: Engine, before_s: float) -> int:
+    warnings = engine.warnings
+    for i in range(warnings.shape[0]):
+        if warnings[i] != 0:
             return WARNING
     if not engine.sensors[engine.book[CLOCK]] > before_s:
         return CLOCK_REGRESS
     return END
 
 
-@njit
-def _physics(engine, plant, dt_s):
-    """Move rigid bodies on by one tick; return what is wrong with the engine, `END` for nothing."""
-    before_s = engine.sensors[engine.book[CLOCK]]
+@compiled
+def _physics(engine: Engine, plant: Plant, decay: Decays, dt_s: float) -> int:
+    """Move the world on by one tick of the engine; return what is wrong with it, `END` for nothing."""
+    ctrl, drives, before_s = engine.ctrl, plant.drives, engine.sensors[engine.book[CLOCK]]
     for i in range(_ARMS):
-        engine.ctrl[i] = ramp(engine.ctrl[i], plant.setpoint[i], plant.rate[i] * dt_s)
+        ctrl[i] = ramp(ctrl[i], drives[i].setpoint, drives[i].rate * dt_s)
     move_person(plant, dt_s)
     drive_face(engine, plant, dt_s)
     mj_step2(engine.model, engine.data)
     mj_step1(engine.model, engine.data)
     feel(engine, plant, True)
-    pass_time(plant, dt_s)
-    return _engine_trouble(engine, before_s)
+    pass_time(plant, decay, dt_s)
+    return _trouble(engine, before_s)
 
 
-@njit
-def _slow(engine, plant, period_s):
-    """Move everything but the arm on by one row of the slow world, in steps small enough."""
-    steps = max(1, int(np.ceil(period_s / LONGEST_STEP_S - 1e-9)))
+@compiled
+def _slow(engine: Engine, plant: Plant, decay: Decays, steps: int, dt_s: float) -> None:
+    """Move everything but the arm on by one row of the slow world."""
     for _ in range(steps):
-        move_person(plant, period_s / steps)
-        pass_time(plant, period_s / steps)
-    drive_face(engine, plant, 0.0)
-    mj_step1(engine.model, engine.data)
+        move_person(plant, dt_s)
+        pass_time(plant, decay, dt_s)
+    if drive_face(engine, plant, 0.0):
+        mj_step1(engine.model, engine.data)
     feel(engine, plant, False)
 
 
-@njit
-def _tend_skin(plant, senses, t_ns):
-    """Bring skin doses up to date once a second, or once a row when rows are longer."""
-    if t_ns // _SKIN_NS > plant.clock[1] // _SKIN_NS:
-        dt_s = (t_ns - plant.clock[1]) / _NS_PER_S
+@compiled
+def _measure(plant: Plant, senses: Senses, t_ns: int) -> None:
+    """Bring sensors up to date, and once a second (or a longer row) the skin."""
+    clock = plant.clock
+    whole_second = t_ns // _NS_PER_S > clock[1] // _NS_PER_S
+    dt_s = (t_ns - clock[1]) / _NS_PER_S
+    if whole_second:
         load_skin(plant, dt_s)
-        sense(senses, plant.world, t_ns)
+    sense(senses, plant.vector, t_ns)
+    if whole_second:
         read_mat(plant, senses, dt_s, t_ns)
-        plant.clock[1] = t_ns
-    else:
-        sense(senses, plant.world, t_ns)
+        clock[1] = t_ns
 
 
-@njit
-def _guarded(guards, senses):
+@compiled
+def _guarded(guards: Guards, values: FloatArray, quality: ByteArray) -> bool:
     """Return whether a guard holds, or cannot tell."""
-    for g in range(guards.channel.shape[0]):
-        c = guards.channel[g]
-        x = senses.values[c]
-        inside = guards.below[g] < x < guards.above[g]  # false for NaN
-        if senses.quality[c] != _GOOD or not inside:
+    channel, above, below = guards.channel, guards.above, guards.below
+    for g in range(channel.shape[0]):
+        c = channel[g]
+        if quality[c] != _GOOD or not below[g] < values[c] < above[g]:  # NaN is not between
             return True
     return False
 
 
-@njit
-def _run(engine, plant, senses, rows, guards, mode, period_ns, watch, floats, integers, verdict):
-    n, actuators = rows.setpoints.shape
-    verdict[0], verdict[1], verdict[2] = END, 0, 0
+@compiled
+def _look(engine: Engine, plant: Plant, senses: Senses) -> None:
+    """Work out and measure the world at its starting point."""
+    drive_face(engine, plant, 0.0)
+    mj_step1(engine.model, engine.data)
+    feel(engine, plant, True)
+    pass_time(plant, decays(plant.parameters[0], 0.0), 0.0)
+    load_skin(plant, 0.0)
+    sense(senses, plant.vector, 0)
+    read_mat(plant, senses, 0.0, 0)
+
+
+@compiled
+def _run(
+    engine: Engine, plant: Plant, senses: Senses, rows: Rows, guards: Guards, mode: int, period_ns: int,
+    watch: KernelFunction, floats: FloatArray, integers: IntArray, verdict: IntArray,
+) -> int:  # fmt: skip
+    setpoints, drives, clock = rows.setpoints, plant.drives, plant.clock
+    values, sampled_ns, quality = senses.values, senses.sampled_ns, senses.quality
+    verdict[0] = END
     if mode == LOOK:
-        prepare(plant, 0.0)
-        drive_face(engine, plant, 0.0)
-        mj_step1(engine.model, engine.data)
-        feel(engine, plant, True)
-        pass_time(plant, 0.0)
-        load_skin(plant, 0.0)
-        first_look(senses, plant.world)
-        read_mat(plant, senses, 0.0, 0)
+        _look(engine, plant, senses)
         return 0
-    if _bad_setpoint(plant, rows.setpoints, verdict):
+    if _bad_setpoint(drives, setpoints, verdict):
         return 0
-    period_s = period_ns / _NS_PER_S
-    steps = max(1.0, np.ceil(period_s / LONGEST_STEP_S - 1e-9))
-    prepare(plant, period_s if mode == PHYSICS else period_s / steps)
-    for k in range(n):
-        t_ns = plant.clock[0] + period_ns
-        for i in range(actuators):
-            plant.setpoint[i] = rows.setpoints[k, plant.column[i]]
+    steps = 1 if mode == PHYSICS else int(np.ceil(period_ns / (LONGEST_STEP_S * _NS_PER_S)))
+    dt_s = period_ns / _NS_PER_S / steps
+    decay = decays(plant.parameters[0], dt_s)
+    for k in range(setpoints.shape[0]):
+        for i in range(drives.shape[0]):
+            drives[i].setpoint = setpoints[k, drives[i].column]
         if mode == PHYSICS:
-            trouble = _physics(engine, plant, period_s)
+            trouble = _physics(engine, plant, decay, dt_s)
             if trouble != END:
-                verdict[0], verdict[1] = trouble, k
+                verdict[0] = trouble
                 return k
         else:
-            _slow(engine, plant, period_s)
-        plant.clock[0] = t_ns
-        _tend_skin(plant, senses, t_ns)
-        rows.t_ns[k] = t_ns
-        rows.values[k, :] = senses.values
-        rows.sampled_ns[k, :] = senses.sampled_ns
-        rows.quality[k, :] = senses.quality
-        attention = watch(t_ns, senses.values, senses.sampled_ns, senses.quality, floats, integers)
-        if attention != 0:
+            _slow(engine, plant, decay, steps, dt_s)
+        clock[0] += period_ns
+        _measure(plant, senses, clock[0])
+        rows.t_ns[k] = clock[0]
+        rows.values[k, :] = values
+        rows.sampled_ns[k, :] = sampled_ns
+        rows.quality[k, :] = quality
+        if watch(clock[0], values, sampled_ns, quality, floats, integers) != 0:
             verdict[0] = WATCH
             return k + 1
-        if _guarded(guards, senses):
+        if _guarded(guards, values, quality):
             verdict[0] = GUARD
             return k + 1
-    return n
-
-
-_SIGNATURE = types.int64(
-    ENGINE, PLANT, SENSES, ROWS, GUARDS, types.int64, types.int64, types.FunctionType(KERNEL),
-    types.float64[::1], types.int64[::1], types.int64[::1],
-)  # fmt: skip
+    return len(setpoints)
 
 
 def _digest() -> int:
@@ -168,9 +170,18 @@ def _digest() -> int:
     return int.from_bytes(hashlib.sha256(b"".join(p.read_bytes() for p in sources)).digest()[:7], "big")
 
 
-def _compiled(digest: int):
-    @njit(_SIGNATURE, cache=True, nogil=True)
-    def run(engine, plant, senses, rows, guards, mode, period_ns, watch, floats, integers, verdict):
+_SIGNATURE = types.int64(
+    ENGINE, PLANT, SENSES, ROWS, GUARDS, types.int64, types.int64, types.FunctionType(KERNEL),
+    types.float64[::1], types.int64[::1], types.int64[::1],
+)  # fmt: skip
+
+
+def _cached(digest: int) -> Callable[..., int]:
+    @compiled_as(_SIGNATURE)
+    def run(
+        engine: Engine, plant: Plant, senses: Senses, rows: Rows, guards: Guards, mode: int,
+        period_ns: int, watch: KernelFunction, floats: FloatArray, integers: IntArray, verdict: IntArray,
+    ) -> int:  # fmt: skip
         verdict[3] = digest
         return _run(engine, plant, senses, rows, guards, mode, period_ns, watch, floats, integers, verdict)
 
@@ -178,14 +189,18 @@ def _compiled(digest: int):
 
 
 DIGEST = _digest()
-run = _compiled(DIGEST)
+run = _cached(DIGEST)
 """Run ticks; returns how many. ``verdict`` receives the reason, row and column, and the digest."""
 
 
-@njit(KERNEL, cache=True, nogil=True)
-def _indifferent(t_ns, values, sampled_ns, quality, floats, integers):
+@compiled_as(KERNEL)
+def indifferent(
+    t_ns: int,
+    values: FloatArray,
+    sampled_ns: IntArray,
+    quality: ByteArray,
+    floats: FloatArray,
+    integers: IntArray,
+) -> int:
+    """Never ask for attention: the kernel of a watch that watches nothing."""
     return 0
-
-
-INDIFFERENT = _indifferent
-"""The kernel of a watch that never asks for attention."""

@@ -5,9 +5,10 @@ believable pace, and waits for somebody who knows better.
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rig.core.channel import FloatArray
 
@@ -32,7 +33,9 @@ class Parameters:
         lung_s: Time constant of the lung's oxygen store. Proposal.
         finger_s: Delay of the finger sensor, as a time constant. Proposal; with `lung_s` a complete
             obstruction costs three points in about ten seconds.
-        supine_sacrum: Pressure under the sacrum, flat, 70 kg. Proposal inside published interface
+        reference_kg: Weight at which the pressures below hold; they go with the weight. Proposal.
+        full_side_deg: Turn to the side at which relief is complete: 30 degrees, as care plans use.
+        supine_sacrum: Pressure under the sacrum, flat. Proposal inside published interface
             pressures on foam (4 to 9 kPa).
         sacrum_per_degree: Rise per degree of trunk angle above 30. Proposal.
         sacrum_relief: Share taken off the sacrum at 30 degrees to the side. Proposal.
@@ -86,6 +89,8 @@ class Parameters:
     saturation_fall: float = 40.0
     lung_s: float = 40.0
     finger_s: float = 10.0
+    reference_kg: float = 70.0
+    full_side_deg: float = 30.0
     supine_sacrum: float = 8.0
     sacrum_per_degree: float = 0.10
     sacrum_relief: float = 0.55
@@ -121,20 +126,12 @@ class Parameters:
     harmless_temperature: float = 44.0
     quiet_gap_m: float = 0.05
 
-    def vector(self) -> FloatArray:
-        """Return the values in the order of the fields, for the compiled kernels."""
-        return np.array([getattr(self, f.name) for f in fields(self)], dtype=np.float64)
+    def record(self) -> NDArray[np.void]:
+        """Return the values as an array of one record, for the compiled kernels."""
+        return np.array([astuple(self)], dtype=PARAMETERS)
 
 
-(
-    ROOM, BOWL_COOLING, SPOON_COOLING, THERMOMETER_LAG, THERMOMETER_DRY_LAG, MOUTH, MOUTH_COOLING,
-    DOSE_FADING, SATURATION_REST, SATURATION_FALL, LUNG, FINGER,
-    SUPINE_SACRUM, SACRUM_PER_DEGREE, SACRUM_RELIEF, HIP_REST, HIP_SIDE, HEEL_REST, HEEL_RELIEF,
-    RELIEF, KNEE, CAP, CURVE_MIDDLE, CURVE_STEEPNESS, SHORTEST, KNEE_TIME, LONGEST, SKIN_RECOVERY,
-    LIMB_STIFFNESS, LIMB_SLACK, BACK_LEVER, TILT_LEVER, BED_THRUST, MOTOR, MOTOR_PER_KG, MOTOR_PER_N,
-    LIP_STIFFNESS, FACE_STIFFNESS, FOREHEAD_STIFFNESS, DAMPING_RATIO, SPOON_HEIGHT, MOUTH_HALF_WIDTH,
-    TOUCH, LEAST_LOAD, HARMLESS, QUIET_GAP,
-) = range(46)  # fmt: skip
+PARAMETERS = np.dtype([(f.name, np.float64) for f in fields(Parameters)])
 
 SCALD_TABLE = (
     (45.0, 7200.0), (47.0, 1200.0), (48.0, 900.0), (49.0, 480.0), (51.0, 120.0), (55.0, 17.0), (60.0, 3.0),

@@ -1,59 +1,47 @@
 """The quantities of the simulated world, and which of them each channel of a bench shows.
 
-The world is one float64 vector. `NAMES` gives its entries; the constants below are their places.
-A bench file may add body quantities of its own (a plate's tag, a card): they are appended, as are
-the controller's intents, so the compiled kernels never depend on a bench's channel table.
+The world is one record of float64 fields, a quantity each: ``truth.lip_dose`` is the field
+``truth_lip_dose``. The sensors see the same memory as a plain vector. A bench file may add body
+quantities of its own (a plate's tag, a card): they are appended to the vector, as are the
+controller's intents, so the compiled kernels never depend on a bench's channel table.
 """
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from rig.core.bench import BenchSpec
 from rig.core.errors import ConfigError
+
+ARM = ("arm.base", "arm.shoulder", "arm.elbow", "arm.roll", "arm.wrist", "arm.spoon")
+BED = ("bed.back", "bed.height", "bed.tilt", "bed.rails")
 
 BODY = (
     "head.yaw", "mouth.opening", "person.weight", "person.edge", "person.roll", "person.slump",
     "person.fall", "person.floor", "person.limb", "person.leaving", "airway.blocked", "bolus.taken",
     "bolus.held", "spoon.load", "call.level", "carer.present",
 )  # fmt: skip
-"""What the scripted person does that the world itself reacts to; in the first places, in this order."""
-
-(
-    HEAD_YAW, MOUTH_OPENING, WEIGHT, EDGE, ROLL, SLUMP,
-    FALL, FLOOR, LIMB, LEAVING, BLOCKED, TAKEN,
-    HELD, LOAD, CALL, CARER,
-) = range(16)  # fmt: skip
-
-ARM = ("arm.base", "arm.shoulder", "arm.elbow", "arm.roll", "arm.wrist", "arm.spoon")
-BED = ("bed.back", "bed.height", "bed.tilt", "bed.rails")
+"""What the scripted person does that the world itself reacts to."""
 
 DERIVED = (
-    *ARM, *BED,
     "spoon.speed", "spoon.height", "wrist.force", "spoon.temperature", "bed.current", "bed.moving",
     "spo2", "mat.pressure", "mat.dose",
     "truth.gap", "truth.in_mouth", "truth.lip_force", "truth.face_force", "truth.opening", "truth.back",
     "truth.food_temperature", "truth.lip_dose", "truth.dose", "truth.limb_force", "truth.floor_s",
     "truth.blocked_s", "truth.held_back_s",
 )  # fmt: skip
-(
-    ARM0, _ARM1, _ARM2, _ARM3, _ARM4, _ARM5, BACK, HEIGHT, TILT, RAILS,
-    TIP_SPEED, TIP_HEIGHT, WRIST_FORCE, THERMOMETER, CURRENT, MOVING,
-    SPO2, MAT_PRESSURE, MAT_DOSE,
-    GAP, IN_MOUTH, LIP_FORCE, FACE_FORCE, OPENING, TRUNK,
-    FOOD_TEMPERATURE, LIP_DOSE, DOSE, LIMB_FORCE, FLOOR_S,
-    BLOCKED_S, HELD_BACK_S,
-) = range(16, 48)  # fmt: skip
+"""What the plant works out."""
 
 HIDDEN = (
-    "bowl_temperature", "bite_temperature", "alveolar_saturation", "load_before", "taken_before",
-    "limb_before", "limb_back", "limb_height", "limb_tilt", "hung_mass",
+    "hidden.bowl_temperature", "hidden.bite_temperature", "hidden.lung_saturation", "hidden.load_before",
+    "hidden.taken_before", "hidden.limb_before", "hidden.limb_back", "hidden.limb_height",
+    "hidden.limb_tilt", "hidden.hung_kg",
 )  # fmt: skip
 """State that no sensor shows."""
-(
-    BOWL_TEMPERATURE, BITE_TEMPERATURE, ALVEOLAR, LOAD_BEFORE, TAKEN_BEFORE,
-    LIMB_BEFORE, LIMB_BACK, LIMB_HEIGHT, LIMB_TILT, HUNG_MASS,
-) = range(48, 58)  # fmt: skip
 
-NAMES = (*BODY, *DERIVED, *HIDDEN)
+NAMES = (*ARM, *BED, *BODY, *DERIVED, *HIDDEN)
+WORLD = np.dtype([(name.replace(".", "_"), np.float64) for name in NAMES])
+"""The world as a record; the arm's joints and the bed's parts come first, in the actuators' order."""
 
 SHOWN_AS = {
     "bed.back2": "bed.back", "face.gap": "truth.gap", "face.yaw": "head.yaw", "truth.yaw": "head.yaw",
@@ -77,14 +65,16 @@ def world_names(bench: BenchSpec) -> tuple[str, ...]:
         f"actuator.{n}: the simulated plant has no such actuator" for n in sorted(actuators - {*ARM, *BED})
     ]
     mistakes += [f"body.{n}: the simulated plant needs it" for n in BODY if n not in body]
-    mistakes += [f"body.{n}: the plant computes it itself" for n in sorted(body & {*DERIVED, *HIDDEN})]
+    mistakes += [
+        f"body.{n}: the plant computes it itself" for n in sorted(body & {*ARM, *BED, *DERIVED, *HIDDEN})
+    ]
     if mistakes:
         raise ConfigError(f"bench {bench.name}", mistakes)
     extra = tuple(b.name for b in bench.body if b.name not in BODY)
     return (*NAMES, *extra, *bench.intents)
 
 
-def _source(channel: str, names: Sequence[str]) -> str | None:
+def _source(channel: str, names: Sequence[str], bodies: Sequence[str]) -> str | None:
     """Return the quantity a channel shows: by `SHOWN_AS`, by its own name, or by its last part.
 
     The last part counts when exactly one body quantity ends in it: ``mic.coughs`` shows
@@ -94,7 +84,7 @@ def _source(channel: str, names: Sequence[str]) -> str | None:
     if name in names:
         return name
     part = channel.rpartition(".")[2]
-    body = [n for n in names if n not in DERIVED and n not in HIDDEN and n.rpartition(".")[2] == part]
+    body = [n for n in bodies if n.rpartition(".")[2] == part]
     return body[0] if len(body) == 1 else None
 
 
@@ -104,8 +94,8 @@ def channel_sources(bench: BenchSpec) -> tuple[int, ...]:
     Raises:
         ConfigError: If the plant has nothing to show on a channel.
     """
-    names = world_names(bench)
-    sources = {c.name: _source(c.name, names) for c in bench.layout}
+    names, bodies = world_names(bench), [b.name for b in bench.body]
+    sources = {c.name: _source(c.name, names, bodies) for c in bench.layout}
     mistakes = [
         f"channel.{c}: the simulated plant has nothing to show on it; quantities are {', '.join(names)}"
         for c, source in sources.items()

@@ -8,161 +8,167 @@ stretches. Values that the sensor cannot report are out of range; noise alone ne
 import math
 
 import numpy as np
-from numba import njit
 
-from rig.core.channel import Quality
+from rig.core.channel import FloatArray, IntArray, Quality
 from rig.sim.faults import DEAD, DRIFT, LATENCY, NAN, NOISE, SATURATED, SPIKE, STUCK, SWAPPED, UNIT
+from rig.sim.native import compiled
+from rig.sim.state import Records, Senses
 
 _GOOD, _STALE = int(Quality.GOOD), int(Quality.STALE)
 _OUT_OF_RANGE, _FAULT = int(Quality.OUT_OF_RANGE), int(Quality.FAULT)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit
-def _mixed(x):
+@compiled
+def _mixed(x: np.uint64) -> np.uint64:
     # The finaliser of SplitMix64: every input bit reaches every output bit.
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-@njit
-def uniform(salt, k, stream):
+@compiled
+def uniform(salt: np.uint64, k: int, stream: int) -> float:
     """Return a number in (0, 1] that depends on the arguments only."""
     x = _mixed(_mixed(salt + np.uint64(k) * _GOLDEN) + np.uint64(stream) * _GOLDEN)
     return (float(x >> np.uint64(11)) + 1.0) * 2.0**-53
 
 
-@njit
-def normal(salt, k):
-    """Return a standard normal number that depends on the arguments only."""
+@compiled
+def normal(salt: np.uint64, k: int) -> float:
+    """Return a standard normal number that depends on the arguments only (Box-Muller)."""
     radius = math.sqrt(-2.0 * math.log(uniform(salt, k, 1)))
     return radius * math.cos(2.0 * math.pi * uniform(salt, k, 2))
 
 
-@njit
-def _active(fault, f, c, t_ns):
-    return fault[f, 1] == c and fault[f, 2] <= t_ns < fault[f, 3]
-
-
-@njit
-def fault_active(senses, code, c, t_ns):
+@compiled
+def fault_active(faults: Records, kind: int, c: int, t_ns: int) -> bool:
     """Return whether a fault of this kind is in force on channel ``c``."""
-    fault = senses.fault
-    for f in range(fault.shape[0]):
-        if fault[f, 0] == code and _active(fault, f, c, t_ns):
+    for f in range(faults.shape[0]):
+        fault = faults[f]
+        if fault.kind == kind and fault.channel == c and fault.start_ns <= t_ns < fault.end_ns:
             return True
     return False
 
 
-@njit
-def _true_value(senses, world, c, t_ns):
-    fault = senses.fault
-    for f in range(fault.shape[0]):
-        if fault[f, 0] == SWAPPED and _active(fault, f, c, t_ns):
-            return world[senses.source[int(fault[f, 4])]]
-    return world[senses.source[c]]
+@compiled
+def _true_value(channels: Records, faults: Records, vector: FloatArray, c: int, t_ns: int) -> float:
+    for f in range(faults.shape[0]):
+        fault = faults[f]
+        if fault.kind == SWAPPED and fault.channel == c and fault.start_ns <= t_ns < fault.end_ns:
+            return float(vector[channels[int(fault.a)].source])
+    return float(vector[channels[c].source])
 
 
-@njit
-def _added_latency_ns(senses, c, t_ns):
-    added, fault = 0, senses.fault
-    for f in range(fault.shape[0]):
-        if fault[f, 0] == LATENCY and _active(fault, f, c, t_ns):
-            added += int(fault[f, 4])
+@compiled
+def _added_latency_ns(faults: Records, c: int, t_ns: int) -> int:
+    added = 0
+    for f in range(faults.shape[0]):
+        fault = faults[f]
+        if fault.kind == LATENCY and fault.channel == c and fault.start_ns <= t_ns < fault.end_ns:
+            added += int(fault.a)
     return added
 
 
-@njit
-def _show(senses, c, k, x, t_ns):
-    """Make sample ``k`` of true value ``x`` the one channel ``c`` shows."""
-    fault, salt = senses.fault, senses.salt[c]
-    deviation, stuck, full_scale = senses.noise[c], False, 0.0
-    for f in range(fault.shape[0]):
-        if not _active(fault, f, c, t_ns):
+@compiled
+def _faulted(
+    channels: Records, faults: Records, c: int, k: int, x: float, before: float, t_ns: int
+) -> tuple[float, float, bool, bool]:
+    """Return the value as faults distort it, its noise, and whether it is exact, or dead."""
+    channel = channels[c]
+    deviation, exact, dead = channel.noise, False, False
+    for f in range(faults.shape[0]):
+        fault = faults[f]
+        if fault.channel != c or not fault.start_ns <= t_ns < fault.end_ns:
             continue
-        kind, a, b = int(fault[f, 0]), fault[f, 4], fault[f, 5]
-        if kind == DEAD:
-            return
-        if kind == STUCK:
-            stuck = True
-            if not math.isnan(a):
-                x = a
-            elif not math.isnan(senses.values[c]):
-                x = senses.values[c]
-        elif kind == DRIFT:
-            x += a * (t_ns - fault[f, 2]) * 1e-9
-        elif kind == UNIT:
-            x = x * a + b
-        elif kind == SPIKE:
-            if uniform(salt, k, 3) <= b:
-                x += a
-        elif kind == NOISE:
-            deviation = a * max(senses.noise[c], senses.resolution[c])
-        elif kind == SATURATED:
-            full_scale = -1.0 if a < 0.0 else 1.0
-        elif kind == NAN:
+        if fault.kind == DEAD:
+            dead = True
+        elif fault.kind == STUCK:
+            exact = True
+            if not math.isnan(fault.a):
+                x = fault.a
+            elif not math.isnan(before):
+                x = before
+        elif fault.kind == DRIFT:
+            x += fault.a * (t_ns - fault.start_ns) * 1e-9
+        elif fault.kind == UNIT:
+            x = x * fault.a + fault.b
+        elif fault.kind == SPIKE:
+            if uniform(channel.salt, k, 3) <= fault.b:
+                x += fault.a
+        elif fault.kind == NOISE:
+            deviation = fault.a * max(channel.noise, channel.resolution)
+        elif fault.kind == SATURATED:
+            exact = True
+            x = channel.low if fault.a < 0.0 else channel.high
+        elif fault.kind == NAN:
             x = math.nan
-    low, high = senses.low[c], senses.high[c]
-    shown = x
-    if not stuck:
+    return x, deviation, exact, dead
+
+
+@compiled
+def _show(
+    channels: Records, values: FloatArray, sampled_ns: IntArray, c: int, k: int, x: float,
+    deviation: float, exact: bool,
+) -> None:  # fmt: skip
+    """Make sample ``k`` the one channel ``c`` shows: ``x``, with noise and resolution unless exact."""
+    channel, shown = channels[c], x
+    if not exact:
         if deviation > 0.0:
-            shown += deviation * normal(salt, k)
-        if senses.resolution[c] > 0.0:
-            shown = np.rint(shown / senses.resolution[c]) * senses.resolution[c] + 0.0  # no minus zero
-    quality = _GOOD
-    if math.isnan(shown):
-        quality = _FAULT
-    elif full_scale != 0.0:
-        shown = high if full_scale > 0.0 else low
-    elif low <= x <= high:
-        shown = min(max(shown, low), high)
+            shown += deviation * normal(channel.salt, k)
+        if channel.resolution > 0.0:
+            shown = np.rint(shown / channel.resolution) * channel.resolution + 0.0  # no minus zero
+    if channel.low <= x <= channel.high:
+        shown = min(max(shown, channel.low), channel.high)
+        channel.quality = _GOOD
     else:
-        quality = _OUT_OF_RANGE
-    senses.values[c] = shown
-    senses.sampled_ns[c] = k * senses.period_ns[c]
-    senses.first_quality[c] = quality
-    senses.last[c] = k
+        channel.quality = _FAULT if math.isnan(x) else _OUT_OF_RANGE
+    channel.last = k
+    values[c] = shown
+    sampled_ns[c] = k * channel.period_ns
 
 
-@njit
-def _sense_delayed(senses, world, c, t_ns):
-    period_ns, line, depth = senses.period_ns[c], senses.line[c], senses.delay.shape[1]
-    newest = t_ns // period_ns
-    if newest > senses.taken[c]:
-        x = _true_value(senses, world, c, t_ns)
-        for k in range(max(senses.taken[c] + 1, newest - depth + 1), newest + 1):
-            senses.delay[line, k % depth] = x
-        senses.taken[c] = newest
-    k = (t_ns - senses.latency_ns[c] - _added_latency_ns(senses, c, t_ns)) // period_ns
-    if k > senses.last[c]:
-        _show(senses, c, k, senses.delay[line, k % depth], t_ns)
+@compiled
+def _queue(channels: Records, delay: FloatArray, c: int, x: float, t_ns: int) -> None:
+    """Put the samples that fall due by ``t_ns`` into the channel's delay line."""
+    channel, depth = channels[c], delay.shape[1]
+    newest = t_ns // channel.period_ns
+    for k in range(max(channel.taken + 1, newest - depth + 1), newest + 1):
+        delay[channel.line, k % depth] = x
+    channel.taken = newest
+    channel.due_ns = (newest + 1) * channel.period_ns
 
 
-@njit
-def first_look(senses, world):
-    """Show the first sample of every channel, as if the world had always been as it is."""
-    for c in range(senses.source.shape[0]):
-        x = _true_value(senses, world, c, 0)
-        if senses.line[c] >= 0:
-            senses.delay[senses.line[c], :] = x
-        senses.due_ns[c] = senses.period_ns[c]
-        senses.taken[c] = 0
-        _show(senses, c, 0, x, 0)
-        senses.quality[c] = senses.first_quality[c]
-
-
-@njit
-def sense(senses, world, t_ns):
+# Here arrays are taken out of their group once and handed on one by one: taking them out again for
+# every sample would cost more than the sensor model itself.
+@compiled
+def sense(senses: Senses, vector: FloatArray, t_ns: int) -> None:
     """Bring every channel up to the time ``t_ns``, at which the world is as given."""
-    for c in range(senses.source.shape[0]):
-        if senses.line[c] >= 0:
-            _sense_delayed(senses, world, c, t_ns)
-        elif t_ns >= senses.due_ns[c]:
-            k = t_ns // senses.period_ns[c]
-            senses.due_ns[c] = (k + 1) * senses.period_ns[c]
-            _show(senses, c, k, _true_value(senses, world, c, t_ns), t_ns)
-        quality = senses.first_quality[c]
-        if quality < _STALE and t_ns - senses.sampled_ns[c] >= senses.stale_ns[c]:
-            quality = _STALE
-        senses.quality[c] = quality
+    channels, faults, delay = senses.channels, senses.faults, senses.delay
+    values, sampled_ns, quality = senses.values, senses.sampled_ns, senses.quality
+    faulty = faults.shape[0] > 0
+    for c in range(channels.shape[0]):
+        channel = channels[c]
+        k, x = channel.last, 0.0
+        if channel.line >= 0:
+            late_ns = channel.latency_ns
+            if faulty:
+                late_ns += _added_latency_ns(faults, c, t_ns)
+            if t_ns >= channel.due_ns:
+                _queue(channels, delay, c, _true_value(channels, faults, vector, c, t_ns), t_ns)
+            if k < 0 or t_ns >= (k + 1) * channel.period_ns + late_ns:
+                k = max((t_ns - late_ns) // channel.period_ns, 0)  # before time zero all was as then
+                x = delay[channel.line, k % delay.shape[1]]
+        elif t_ns >= channel.due_ns:
+            k = t_ns // channel.period_ns
+            channel.due_ns = (k + 1) * channel.period_ns
+            x = _true_value(channels, faults, vector, c, t_ns)
+        if k > channel.last:
+            deviation, exact, dead = channel.noise, False, False
+            if faulty:
+                x, deviation, exact, dead = _faulted(channels, faults, c, k, x, values[c], t_ns)
+            if not dead:
+                _show(channels, values, sampled_ns, c, k, x, deviation, exact)
+        old = t_ns - sampled_ns[c] >= channel.stale_ns and channel.quality == _GOOD
+        quality[c] = _STALE if old else channel.quality
+

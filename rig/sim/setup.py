@@ -6,47 +6,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rig.core.bench import BenchSpec
-from rig.core.channel import FloatArray, IntArray, Quality
+from rig.core.channel import FloatArray, Quality
 from rig.core.clock import nanoseconds
-from rig.core.command import Actuator
+from rig.core.command import Actuator, actuator_index
 from rig.core.errors import UsageError
 from rig.core.watch import Guard
 from rig.sim.faults import SensorFault, fault_rows, longest_delays_ns
-from rig.sim.parameters import (
-    LEAST_LOAD,
-    MOUTH,
-    ROOM,
-    SATURATION_FALL,
-    SATURATION_REST,
-    Parameters,
-    scald_table,
-)
-from rig.sim.quantities import (
-    ALVEOLAR,
-    ARM,
-    ARM0,
-    BED,
-    BITE_TEMPERATURE,
-    BLOCKED,
-    BOWL_TEMPERATURE,
-    FOOD_TEMPERATURE,
-    HUNG_MASS,
-    LOAD,
-    LOAD_BEFORE,
-    SPO2,
-    TAKEN,
-    TAKEN_BEFORE,
-    THERMOMETER,
-    channel_sources,
-    world_names,
-)
+from rig.sim.parameters import Parameters, scald_table
+from rig.sim.quantities import ARM, BED, NAMES, WORLD, channel_sources, world_names
 from rig.sim.skin import SITES
-from rig.sim.state import Guards, Plant, Senses
-from rig.sim.surroundings import DECAYS
-
-
-def _ints(values: Sequence[int]) -> IntArray:
-    return np.array(values, dtype=np.int64)
+from rig.sim.state import CHANNEL, DRIVE, MUSCLE, Guards, Plant, Senses
 
 
 def _salt(seed: int, channel: str) -> int:
@@ -56,58 +25,56 @@ def _salt(seed: int, channel: str) -> int:
 def build_senses(bench: BenchSpec, seed: int, faults: Sequence[SensorFault]) -> Senses:
     """Return the sensors of a bench, none of which has measured anything yet."""
     layout, n = bench.layout, len(bench.layout)
-    period_ns = _ints([nanoseconds(c.period_s) for c in layout])
-    latency_ns = _ints([nanoseconds(c.latency_s) for c in layout])
+    channels = np.zeros(n, dtype=CHANNEL)
+    channels["source"] = channel_sources(bench)
+    channels["period_ns"] = [nanoseconds(c.period_s) for c in layout]
+    channels["latency_ns"] = [nanoseconds(c.latency_s) for c in layout]
+    channels["stale_ns"] = [nanoseconds(c.stale_after_s) for c in layout]
+    for field in ("low", "high", "resolution", "noise"):
+        channels[field] = [getattr(c, field) for c in layout]
+    channels["salt"] = [_salt(seed, name) for name in layout.names]
+    channels["last"] = channels["taken"] = -1
+    channels["quality"] = Quality.FAULT
     added = longest_delays_ns(faults)
-    longest_ns = latency_ns + _ints([added.get(name, 0) for name in layout.names])
+    longest_ns = channels["latency_ns"] + np.array([added.get(name, 0) for name in layout.names])
     delayed = longest_ns > 0
-    depth = int(np.max(longest_ns // period_ns, initial=0)) + 2
+    channels["line"] = np.where(delayed, np.cumsum(delayed) - 1, -1)
+    depth = int(np.max(longest_ns // channels["period_ns"])) + 2
     return Senses(
-        source=_ints(channel_sources(bench)),
-        period_ns=period_ns,
-        latency_ns=latency_ns,
-        stale_ns=_ints([nanoseconds(c.stale_after_s) for c in layout]),
-        low=np.array([c.low for c in layout]),
-        high=np.array([c.high for c in layout]),
-        resolution=np.array([c.resolution for c in layout]),
-        noise=np.array([c.noise for c in layout]),
-        salt=np.array([_salt(seed, name) for name in layout.names], dtype=np.uint64),
-        due_ns=np.zeros(n, dtype=np.int64),
-        last=np.full(n, -1, dtype=np.int64),
-        taken=np.full(n, -1, dtype=np.int64),
-        line=np.where(delayed, np.cumsum(delayed) - 1, -1).astype(np.int64),
+        channels=channels,
         delay=np.zeros((int(delayed.sum()), depth)),
+        faults=fault_rows(faults, layout),
         values=np.full(n, np.nan),
         sampled_ns=np.zeros(n, dtype=np.int64),
-        first_quality=np.full(n, Quality.FAULT, dtype=np.uint8),
         quality=np.full(n, Quality.FAULT, dtype=np.uint8),
-        fault=fault_rows(faults, layout),
-        mat=_ints([layout.index("mat.pressure") if "mat.pressure" in layout else -1]),
+        mat=layout.index("mat.pressure") if "mat.pressure" in layout else -1,
     )
 
 
 def build_plant(bench: BenchSpec, parameters: Parameters) -> Plant:
     """Return a world of which nothing is known yet; see `fill_world`."""
     names = world_names(bench)
-    by_name = {a.name: (column, a) for column, a in enumerate(bench.actuators)}
-    ordered = [by_name[name] for name in (*ARM, *BED)]
+    vector = np.zeros(len(names))
+    drives = np.zeros(len(ARM) + len(BED), dtype=DRIVE)
+    for drive, name in zip(drives, (*ARM, *BED), strict=True):
+        drive["column"] = actuator_index(bench.actuators, name)
+        actuator = bench.actuators[int(drive["column"])]
+        drive["low"], drive["high"], drive["rate"] = actuator.low, actuator.high, actuator.rate
+    body = np.zeros(len(bench.body), dtype=MUSCLE)
+    body["place"] = [names.index(b.name) for b in bench.body]
+    body["rate"] = [b.rate for b in bench.body]
+    intents = np.zeros(len(bench.intents), dtype=MUSCLE)
+    intents["place"] = [names.index(i) for i in bench.intents]
     return Plant(
-        world=np.zeros(len(names)),
-        parameters=parameters.vector(),
+        world=vector[: len(NAMES)].view(WORLD),
+        vector=vector,
+        parameters=parameters.record(),
         scald=scald_table(),
         skin=np.zeros((3, len(SITES))),
-        setpoint=np.zeros(len(ordered)),
-        low=np.array([a.low for _, a in ordered]),
-        high=np.array([a.high for _, a in ordered]),
-        rate=np.array([a.rate for _, a in ordered]),
-        column=_ints([column for column, _ in ordered]),
-        body_place=_ints([names.index(b.name) for b in bench.body]),
-        body_target=np.zeros(len(bench.body)),
-        body_rate=np.array([b.rate for b in bench.body]),
-        intent_place=_ints([names.index(i) for i in bench.intents]),
-        intent=np.zeros(len(bench.intents)),
+        drives=drives,
+        body=body,
+        intents=intents,
         clock=np.zeros(2, dtype=np.int64),
-        decay=np.ones(DECAYS),
     )
 
 
@@ -115,21 +82,20 @@ def fill_world(
     plant: Plant, setpoints: FloatArray, body: FloatArray, bowl_temperature_c: float, hung_kg: float
 ) -> None:
     """Put the world at its starting point: everything at rest, nothing hurt, time zero."""
-    world, p = plant.world, plant.parameters
-    world[:] = 0.0
+    world, p = plant.world[0], plant.parameters[0]
+    plant.vector[:] = 0.0
     plant.skin[:] = 0.0
     plant.clock[:] = 0
-    plant.intent[:] = 0.0
-    plant.setpoint[:] = setpoints
-    plant.body_target[:] = body
-    world[plant.body_place] = body
-    world[ARM0 : ARM0 + len(setpoints)] = setpoints
-    world[BOWL_TEMPERATURE], world[HUNG_MASS] = bowl_temperature_c, hung_kg
-    food = bowl_temperature_c if world[LOAD] > p[LEAST_LOAD] else p[ROOM]
-    world[FOOD_TEMPERATURE] = world[THERMOMETER] = food
-    world[BITE_TEMPERATURE] = p[MOUTH]
-    world[ALVEOLAR] = world[SPO2] = p[SATURATION_REST] - p[SATURATION_FALL] * world[BLOCKED]
-    world[LOAD_BEFORE], world[TAKEN_BEFORE] = world[LOAD], world[TAKEN]
+    plant.intents["target"] = 0.0
+    plant.drives["setpoint"] = plant.vector[: len(setpoints)] = setpoints
+    plant.body["target"] = plant.vector[plant.body["place"]] = body
+    world["hidden_bowl_temperature"], world["hidden_hung_kg"] = bowl_temperature_c, hung_kg
+    food = bowl_temperature_c if world["spoon_load"] > p["least_load_ml"] else p["room_temperature"]
+    world["truth_food_temperature"] = world["spoon_temperature"] = food
+    world["hidden_bite_temperature"] = p["mouth_temperature"]
+    saturation = p["saturation_rest"] - p["saturation_fall"] * world["airway_blocked"]
+    world["hidden_lung_saturation"] = world["spo2"] = saturation
+    world["hidden_load_before"], world["hidden_taken_before"] = world["spoon_load"], world["bolus_taken"]
 
 
 def build_guards(guards: Sequence[Guard], bench: BenchSpec) -> Guards:
@@ -142,7 +108,7 @@ def build_guards(guards: Sequence[Guard], bench: BenchSpec) -> Guards:
         if np.isnan(guard.above) or np.isnan(guard.below):
             raise UsageError(f"guard on {guard.channel}: a bound must be a number, seen NaN")
     return Guards(
-        channel=_ints([bench.layout.index(g.channel) for g in guards]),
+        channel=np.array([bench.layout.index(g.channel) for g in guards], dtype=np.int64),
         above=np.array([g.above for g in guards], dtype=np.float64),
         below=np.array([g.below for g in guards], dtype=np.float64),
     )

@@ -7,109 +7,86 @@ from the image of the mat, which goes wrong when the mat does.
 
 import math
 
-from numba import njit
-
 from rig.sim.faults import DEAD, STUCK
-from rig.sim.parameters import (
-    CAP,
-    CURVE_MIDDLE,
-    CURVE_STEEPNESS,
-    HEEL_RELIEF,
-    HEEL_REST,
-    HIP_REST,
-    HIP_SIDE,
-    KNEE,
-    KNEE_TIME,
-    LONGEST,
-    RELIEF,
-    SACRUM_PER_DEGREE,
-    SACRUM_RELIEF,
-    SHORTEST,
-    SKIN_RECOVERY,
-    SUPINE_SACRUM,
-)
-from rig.sim.quantities import DOSE, MAT_DOSE, MAT_PRESSURE, ROLL, TILT, TRUNK, WEIGHT
+from rig.sim.native import compiled
 from rig.sim.sensing import fault_active
+from rig.sim.state import Plant, Record, Senses
 
 SITES = ("sacrum", "left hip", "right hip", "heels")
-TRUE, MAT, IMAGE = 0, 1, 2  # rows of Plant.skin
-_REFERENCE_KG = 70.0
-_FULL_SIDE_DEG = 30.0  # side tilt at which relief is complete; the usual tilt in care plans
+TRUE, MAT, IMAGE = 0, 1, 2  # rows of Plant.skin: true dose, the mat's dose, the mat's pressures
 
 
-@njit
-def pressures(world, p):
+@compiled
+def pressures(world: Record, p: Record) -> tuple[float, float, float, float]:
     """Return the pressure (kPa) at each site: trunk angle, side turn and weight decide."""
-    side = (world[TILT] + world[ROLL]) / _FULL_SIDE_DEG  # right is positive
+    side = (world.bed_tilt + world.person_roll) / p.full_side_deg  # right is positive
     share = min(abs(side), 1.0)
-    scale = world[WEIGHT] / _REFERENCE_KG
-    upright = max(world[TRUNK] - 30.0, 0.0)
-    sacrum = (p[SUPINE_SACRUM] + p[SACRUM_PER_DEGREE] * upright) * (1.0 - p[SACRUM_RELIEF] * share)
-    left = p[HIP_REST] + p[HIP_SIDE] * max(-side, 0.0)
-    right = p[HIP_REST] + p[HIP_SIDE] * max(side, 0.0)
-    heels = p[HEEL_REST] * (1.0 - p[HEEL_RELIEF] * share)
+    scale = world.person_weight / p.reference_kg
+    upright = max(world.truth_back - 30.0, 0.0)
+    sacrum = (p.supine_sacrum + p.sacrum_per_degree * upright) * (1.0 - p.sacrum_relief * share)
+    left = p.hip_rest + p.hip_side * max(-side, 0.0)
+    right = p.hip_rest + p.hip_side * max(side, 0.0)
+    heels = p.heel_rest * (1.0 - p.heel_relief * share)
     return scale * sacrum, scale * left, scale * right, scale * heels
 
 
-@njit
-def time_to_damage(pressure, p):
+@compiled
+def time_to_damage(pressure: float, p: Record) -> float:
     """Return how long (s) a constant pressure (kPa) takes to do damage; infinite under relief."""
-    if pressure <= p[RELIEF]:
+    if pressure <= p.relief_pressure:
         return math.inf
-    if pressure < p[KNEE]:
-        share = (p[KNEE] - pressure) / (p[KNEE] - p[RELIEF])
-        return p[KNEE_TIME] * (p[LONGEST] / p[KNEE_TIME]) ** share
-    if pressure >= p[CAP]:
-        return p[SHORTEST]
-    if pressure == p[KNEE]:
-        return p[KNEE_TIME]
-    ratio = (p[CAP] - p[KNEE]) / (pressure - p[KNEE]) - 1.0
-    t_s = p[CURVE_MIDDLE] + math.log(ratio) / p[CURVE_STEEPNESS]
-    return min(max(t_s, p[SHORTEST]), p[KNEE_TIME])
+    if pressure < p.knee_pressure:
+        share = (p.knee_pressure - pressure) / (p.knee_pressure - p.relief_pressure)
+        return p.knee_s * math.pow(p.longest_s / p.knee_s, share)
+    if pressure == p.knee_pressure:
+        return p.knee_s
+    if pressure >= p.cap_pressure:
+        return p.shortest_s
+    ratio = (p.cap_pressure - p.knee_pressure) / (pressure - p.knee_pressure) - 1.0
+    t_s = p.curve_s + math.log(ratio) / p.curve_per_s
+    return min(max(t_s, p.shortest_s), p.knee_s)
 
 
-@njit
-def _grow(dose, pressure, dt_s, p):
-    if pressure <= p[RELIEF]:
-        return dose * math.exp(-dt_s / p[SKIN_RECOVERY])
+@compiled
+def _grown(dose: float, pressure: float, dt_s: float, p: Record) -> float:
+    if pressure <= p.relief_pressure:
+        return dose * math.exp(-dt_s / p.skin_recovery_s)
     return dose + dt_s / time_to_damage(pressure, p)
 
 
-@njit
-def load_skin(plant, dt_s):
+@compiled
+def load_skin(plant: Plant, dt_s: float) -> None:
     """Let the true posture work on the skin for ``dt_s``."""
-    world, skin, p = plant.world, plant.skin, plant.parameters
+    world, p, skin = plant.world[0], plant.parameters[0], plant.skin
     loads = pressures(world, p)
-    world[MAT_PRESSURE] = max(max(loads[0], loads[1]), max(loads[2], loads[3]))
+    world.mat_pressure = max(max(loads[0], loads[1]), max(loads[2], loads[3]))
     worst = 0.0
     for i in range(skin.shape[1]):
-        skin[TRUE, i] = _grow(skin[TRUE, i], loads[i], dt_s, p)
+        skin[TRUE, i] = _grown(skin[TRUE, i], loads[i], dt_s, p)
         worst = max(worst, skin[TRUE, i])
-    world[DOSE] = worst
+    world.truth_dose = worst
 
 
-@njit
-def read_mat(plant, senses, dt_s, t_ns):
+@compiled
+def read_mat(plant: Plant, senses: Senses, dt_s: float, t_ns: int) -> None:
     """Let the mat add up its own dose over ``dt_s`` from what it believes the pressures to be.
 
     A mat that is stuck or dead keeps its last image; one that reads too much or too little sees
     every site scaled alike.
     """
-    world, skin, p, c = plant.world, plant.skin, plant.parameters, senses.mat[0]
-    blind = False
-    gain = 1.0
+    world, p, skin, c = plant.world[0], plant.parameters[0], plant.skin, senses.mat
+    blind, gain = False, 1.0
     if c >= 0:
         shown = senses.values[c]
-        blind = (
-            math.isnan(shown) or fault_active(senses, DEAD, c, t_ns) or fault_active(senses, STUCK, c, t_ns)
-        )
-        if not blind and world[MAT_PRESSURE] > 0.0:
-            gain = shown / world[MAT_PRESSURE]
+        blind = fault_active(senses.faults, DEAD, c, t_ns) or fault_active(senses.faults, STUCK, c, t_ns)
+        if not blind and world.mat_pressure > 0.0:
+            gain = shown / world.mat_pressure
+        blind = blind or math.isnan(gain)
     loads = pressures(world, p)
     worst = 0.0
     for i in range(skin.shape[1]):
         if not blind:
             skin[IMAGE, i] = gain * loads[i]
-        skin[MAT, i] = _grow(skin[MAT, i], skin[IMAGE, i], dt_s, p)
+        skin[MAT, i] = _grown(skin[MAT, i], skin[IMAGE, i], dt_s, p)
         worst = max(worst, skin[MAT, i])
-    world[MAT_DOSE] = worst
+    world.mat_dose = worst

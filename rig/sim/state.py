@@ -1,21 +1,51 @@
 """The arrays the compiled kernels work on, grouped by noun, with their compiled types.
 
-Each group is a named tuple of arrays: Python fills them in, the kernels mutate them, and nothing
-is copied on the way.
+Each group is a named tuple of arrays; what has many attributes is an array of records. Python
+fills them in, the kernels mutate them, and nothing is copied on the way.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numba import types
+from numba import from_dtype, types
 from numpy.typing import NDArray
 
 from rig.core.channel import ByteArray, FloatArray, IntArray
+from rig.sim.parameters import PARAMETERS
+from rig.sim.quantities import WORLD
 
-_F1, _F2 = types.float64[::1], types.float64[:, ::1]
-_I1, _I2 = types.int64[::1], types.int64[:, ::1]
-_B1, _B2 = types.uint8[::1], types.uint8[:, ::1]
-_U1 = types.uint64[::1]
+
+class Record(Protocol):
+    """One record of `WORLD` or `PARAMETERS`: in compiled code its fields are attributes."""
+
+    def __getattr__(self, name: str, /) -> float: ...
+
+    def __setattr__(self, name: str, value: float, /) -> None: ...
+
+
+Records: TypeAlias = Any
+"""An array of records, shape (n,)."""
+
+DRIVE = np.dtype([(n, np.float64) for n in ("setpoint", "low", "high", "rate")] + [("column", np.int64)])
+"""An actuator: its setpoint in force, what it can do, and its column in a plan."""
+
+MUSCLE = np.dtype([("place", np.int64), ("target", np.float64), ("rate", np.float64)])
+"""A body quantity or an intent: its place in the world vector, where it is going and how fast."""
+
+CHANNEL = np.dtype(
+    [(n, np.int64) for n in ("source", "period_ns", "latency_ns", "stale_ns", "line")]
+    + [(n, np.float64) for n in ("low", "high", "resolution", "noise")]
+    + [("salt", np.uint64)]
+    + [(n, np.int64) for n in ("due_ns", "last", "taken", "quality")]
+)
+"""A sensor: how it measures (``line`` is its row in the delay lines, -1 for none; ``salt`` is seed
+and name, hashed) and how far it has got: when the next sample is due, the number of the sample
+shown and of the last one in the delay line, and the quality of the sample shown, age aside."""
+
+FAULT = np.dtype(
+    [(n, np.int64) for n in ("kind", "channel", "start_ns", "end_ns")] + [(n, np.float64) for n in ("a", "b")]
+)
+"""A sensor fault; the meaning of ``a`` and ``b`` depends on the kind, see faults.py."""
 
 
 class Engine(NamedTuple):
@@ -32,53 +62,33 @@ class Engine(NamedTuple):
     sensors: FloatArray
     warnings: NDArray[np.int32]  # how often each kind of warning occurred
     book: IntArray  # addresses, see scene.py
-    constants: FloatArray  # tick (s), weight of the spoon (N), height of the bowl (m)
+    constants: FloatArray  # see scene.py
 
 
 class Plant(NamedTuple):
     """The world beyond rigid bodies, and what is asked of it."""
 
-    world: FloatArray  # see quantities.py
-    parameters: FloatArray  # see parameters.py
+    world: Records  # one record of WORLD
+    vector: FloatArray  # the same memory, then the bench's own body quantities and intents
+    parameters: Records  # one record of PARAMETERS
     scald: FloatArray  # shape (n, 2), see parameters.py
-    skin: FloatArray  # shape (3, sites): true dose, the mat's dose, the mat's pressure image
-    setpoint: FloatArray  # shape (actuators,), arm then bed: the ones in force
-    low: FloatArray
-    high: FloatArray
-    rate: FloatArray
-    column: IntArray  # shape (actuators,), the plan's column of each
-    body_place: IntArray  # shape (body,), places in the world vector
-    body_target: FloatArray
-    body_rate: FloatArray
-    intent_place: IntArray
-    intent: FloatArray
+    skin: FloatArray  # shape (3, sites), see skin.py
+    drives: Records  # of DRIVE, arm then bed
+    body: Records  # of MUSCLE
+    intents: Records  # of MUSCLE
     clock: IntArray  # time now (ns), time of the last skin update (ns)
-    decay: FloatArray  # scratch: factors of the exponentials for one step
 
 
 class Senses(NamedTuple):
-    """The sensors: how each channel is measured, and what it last showed."""
+    """The sensors and what they show."""
 
-    source: IntArray  # shape (channels,), place in the world vector
-    period_ns: IntArray
-    latency_ns: IntArray
-    stale_ns: IntArray
-    low: FloatArray
-    high: FloatArray
-    resolution: FloatArray
-    noise: FloatArray
-    salt: NDArray[np.uint64]  # seed and name of the channel, hashed
-    due_ns: IntArray  # when the next sample is taken
-    last: IntArray  # number of the sample shown
-    taken: IntArray  # number of the last sample put into the delay line
-    line: IntArray  # row in the delay line, -1 for none
+    channels: Records  # of CHANNEL
     delay: FloatArray  # shape (lines, depth)
+    faults: Records  # of FAULT
     values: FloatArray
     sampled_ns: IntArray
-    first_quality: ByteArray  # as sampled
     quality: ByteArray  # as seen now, age included
-    fault: FloatArray  # shape (faults, 6), see faults.py
-    mat: IntArray  # channel of the mat's pressure or -1
+    mat: int  # channel of the mat's pressure, -1 for none
 
 
 class Rows(NamedTuple):
@@ -99,20 +109,21 @@ class Guards(NamedTuple):
     below: FloatArray
 
 
-def _named(kind: Any, *kinds: Any) -> Any:
-    return types.NamedTuple(kinds, kind)
+def _records(dtype: np.dtype[Any]) -> types.Type:
+    return types.Array(from_dtype(dtype), 1, "C")
 
 
+_F1, _F2 = types.float64[::1], types.float64[:, ::1]
+_I1, _I2, _B1, _B2 = types.int64[::1], types.int64[:, ::1], types.uint8[::1], types.uint8[:, ::1]
 _STRIDED = types.Array(types.int32, 1, "A")
-ENGINE = _named(
-    Engine, types.int64, types.int64, _F1, _F1, _F1, _F2, _F2, _F2, _F1, _STRIDED, _I1, _F1
+
+ENGINE = types.NamedTuple(
+    (types.int64, types.int64, _F1, _F1, _F1, _F2, _F2, _F2, _F1, _STRIDED, _I1, _F1), Engine
+)
+PLANT = types.NamedTuple(
+    (_records(WORLD), _F1, _records(PARAMETERS), _F2, _F2, _records(DRIVE), _records(MUSCLE),
+     _records(MUSCLE), _I1), Plant
 )  # fmt: skip
-PLANT = _named(
-    Plant, _F1, _F1, _F2, _F2, _F1, _F1, _F1, _F1, _I1, _I1, _F1, _F1, _I1, _F1, _I1, _F1
-)  # fmt: skip
-SENSES = _named(
-    Senses, _I1, _I1, _I1, _I1, _F1, _F1, _F1, _F1, _U1, _I1, _I1, _I1, _I1, _F2, _F1, _I1, _B1, _B1,
-    _F2, _I1,
-)  # fmt: skip
-ROWS = _named(Rows, _F2, _I1, _F2, _I2, _B2)
-GUARDS = _named(Guards, _I1, _F1, _F1)
+SENSES = types.NamedTuple((_records(CHANNEL), _F2, _records(FAULT), _F1, _I1, _B1, types.int64), Senses)
+ROWS = types.NamedTuple((_F2, _I1, _F2, _I2, _B2), Rows)
+GUARDS = types.NamedTuple((_I1, _F1, _F1), Guards)

@@ -6,156 +6,100 @@ at most `LONGEST_STEP_S`; exponentials are exact for the step, so the two agree.
 
 import math
 
-from numba import njit
-
-from rig.sim.parameters import (
-    BACK_LEVER,
-    BED_THRUST,
-    BOWL_COOLING,
-    DOSE_FADING,
-    FINGER,
-    HARMLESS,
-    LEAST_LOAD,
-    LIMB_SLACK,
-    LIMB_STIFFNESS,
-    LUNG,
-    MOTOR,
-    MOTOR_PER_KG,
-    MOTOR_PER_N,
-    MOUTH,
-    MOUTH_COOLING,
-    ROOM,
-    SATURATION_FALL,
-    SATURATION_REST,
-    SPOON_COOLING,
-    THERMOMETER_DRY_LAG,
-    THERMOMETER_LAG,
-    TILT_LEVER,
-    TOUCH,
-)
-from rig.sim.quantities import (
-    ALVEOLAR,
-    BACK,
-    BITE_TEMPERATURE,
-    BLOCKED,
-    BLOCKED_S,
-    BOWL_TEMPERATURE,
-    CALL,
-    CARER,
-    CURRENT,
-    FLOOR,
-    FLOOR_S,
-    FOOD_TEMPERATURE,
-    HEIGHT,
-    HELD,
-    HELD_BACK_S,
-    IN_MOUTH,
-    LEAVING,
-    LIMB,
-    LIMB_BACK,
-    LIMB_BEFORE,
-    LIMB_FORCE,
-    LIMB_HEIGHT,
-    LIMB_TILT,
-    LIP_DOSE,
-    LIP_FORCE,
-    LOAD,
-    LOAD_BEFORE,
-    MOVING,
-    RAILS,
-    SLUMP,
-    SPO2,
-    TAKEN,
-    TAKEN_BEFORE,
-    THERMOMETER,
-    TILT,
-    TRUNK,
-    WEIGHT,
-)
+from rig.core.channel import FloatArray
+from rig.sim.native import compiled
+from rig.sim.state import Plant, Record
 
 LONGEST_STEP_S = 0.1
 _ARMS = 6  # the bed's actuators follow the arm's
+_BEDS = 4
 _ASSIST = 2.0  # lowest call level that brings somebody
 
-_BOWL, _SPOON, _WET, _DRY, _BITE, _FADE, _LUNGS, _FINGERS = range(8)
-DECAYS = 8
+Decays = tuple[float, float, float, float, float, float, float, float]
+"""What is left of each exponential after a step; the order is that of `decays`."""
 
 
-@njit
-def prepare(plant, dt_s):
-    """Work out the exponentials for steps of ``dt_s``."""
-    p, decay = plant.parameters, plant.decay
-    decay[_BOWL] = math.exp(-dt_s / p[BOWL_COOLING])
-    decay[_SPOON] = math.exp(-dt_s / p[SPOON_COOLING])
-    decay[_WET] = math.exp(-dt_s / p[THERMOMETER_LAG])
-    decay[_DRY] = math.exp(-dt_s / p[THERMOMETER_DRY_LAG])
-    decay[_BITE] = math.exp(-dt_s / p[MOUTH_COOLING])
-    decay[_FADE] = math.exp(-dt_s / p[DOSE_FADING])
-    decay[_LUNGS] = math.exp(-dt_s / p[LUNG])
-    decay[_FINGERS] = math.exp(-dt_s / p[FINGER])
+@compiled
+def decays(p: Record, dt_s: float) -> Decays:
+    """Return the factors of bowl, spoon, wet and dry thermometer, bite, scald dose, lung and finger."""
+    return (
+        math.exp(-dt_s / p.bowl_cooling_s),
+        math.exp(-dt_s / p.spoon_cooling_s),
+        math.exp(-dt_s / p.thermometer_lag_s),
+        math.exp(-dt_s / p.thermometer_dry_lag_s),
+        math.exp(-dt_s / p.mouth_cooling_s),
+        math.exp(-dt_s / p.dose_fading_s),
+        math.exp(-dt_s / p.lung_s),
+        math.exp(-dt_s / p.finger_s),
+    )
 
 
-@njit
-def ramp(now, target, step):
+@compiled
+def ramp(now: float, target: float, step: float) -> float:
     """Return ``now`` moved towards ``target`` by at most ``step``."""
     if abs(target - now) <= step:
         return target
     return now + step if target > now else now - step
 
 
-@njit
-def move_person(plant, dt_s):
-    """Let the person's body follow what the script asks of it."""
-    world, place, target, rate = plant.world, plant.body_place, plant.body_target, plant.body_rate
-    for i in range(place.shape[0]):
-        if world[place[i]] != target[i]:
-            world[place[i]] = ramp(world[place[i]], target[i], rate[i] * dt_s)
-    for i in range(plant.intent.shape[0]):
-        world[plant.intent_place[i]] = plant.intent[i]
+@compiled
+def move_person(plant: Plant, dt_s: float) -> None:
+    """Let the person's body follow what the script asks of it; intents are what they are at once."""
+    vector, body, intents = plant.vector, plant.body, plant.intents
+    for i in range(body.shape[0]):
+        muscle = body[i]
+        now = vector[muscle.place]
+        if now != muscle.target:
+            vector[muscle.place] = ramp(now, muscle.target, muscle.rate * dt_s)
+    for i in range(intents.shape[0]):
+        vector[intents[i].place] = intents[i].target
 
 
-@njit
-def _limb_force(world, p):
+@compiled
+def _limb_force(world: Record, p: Record) -> float:
     """Return the force on a limb in the frame: a spring squeezed by the bed's travel since it got in."""
-    if world[LIMB] < 0.5:
+    if world.person_limb < 0.5:
         return 0.0
     travel = (
-        p[BACK_LEVER] * math.radians(abs(world[BACK] - world[LIMB_BACK]))
-        + p[TILT_LEVER] * math.radians(abs(world[TILT] - world[LIMB_TILT]))
-        + abs(world[HEIGHT] - world[LIMB_HEIGHT])
+        p.back_lever_m * math.radians(abs(world.bed_back - world.hidden_limb_back))
+        + p.tilt_lever_m * math.radians(abs(world.bed_tilt - world.hidden_limb_tilt))
+        + abs(world.bed_height - world.hidden_limb_height)
     )
-    return p[LIMB_STIFFNESS] * max(travel - p[LIMB_SLACK], 0.0)
+    return p.limb_stiffness * max(travel - p.limb_slack_m, 0.0)
 
 
-@njit
-def move_bed(plant, dt_s):
+@compiled
+def _move_bed(plant: Plant, dt_s: float) -> None:
     """Let the bed follow its setpoints; a trapped limb is squeezed, and stalls the motor in the end."""
-    world, p = plant.world, plant.parameters
-    if world[LIMB] >= 0.5 and world[LIMB_BEFORE] < 0.5:
-        world[LIMB_BACK], world[LIMB_TILT], world[LIMB_HEIGHT] = world[BACK], world[TILT], world[HEIGHT]
-    world[LIMB_BEFORE] = world[LIMB]
-    back, height, tilt, rails = world[BACK], world[HEIGHT], world[TILT], world[RAILS]
-    before, running = world[LIMB_FORCE], 0
-    for i in range(4):
-        place = BACK + i
-        target = plant.setpoint[_ARMS + i]
-        if world[place] != target:
+    world, p, vector, drives = plant.world[0], plant.parameters[0], plant.vector, plant.drives
+    if world.person_limb >= 0.5 and world.hidden_limb_before < 0.5:
+        world.hidden_limb_back = world.bed_back
+        world.hidden_limb_tilt = world.bed_tilt
+        world.hidden_limb_height = world.bed_height
+    world.hidden_limb_before = world.person_limb
+    back, height, tilt = world.bed_back, world.bed_height, world.bed_tilt
+    running = 0
+    for i in range(_ARMS, _ARMS + _BEDS):
+        if vector[i] != drives[i].setpoint:
             running += 1
-            world[place] = ramp(world[place], target, plant.rate[_ARMS + i] * dt_s)
+            vector[i] = ramp(vector[i], drives[i].setpoint, drives[i].rate * dt_s)
     force = _limb_force(world, p)
-    if force > p[BED_THRUST] and force > before:
-        world[BACK], world[HEIGHT], world[TILT], world[RAILS] = back, height, tilt, rails
+    if force > p.bed_thrust_n and force > world.truth_limb_force:
+        world.bed_back = back
+        world.bed_height = height
+        world.bed_tilt = tilt
         force = _limb_force(world, p)
-    world[LIMB_FORCE] = force
-    world[MOVING] = 1.0 if running > 0 else 0.0
-    world[CURRENT] = 0.0
+    world.truth_limb_force = force
+    world.bed_moving = 1.0 if running > 0 else 0.0
+    world.bed_current = 0.0
     if running > 0:
-        world[CURRENT] = running * p[MOTOR] + p[MOTOR_PER_KG] * world[WEIGHT] + p[MOTOR_PER_N] * force
-    world[TRUNK] = max(world[BACK] - world[SLUMP], 0.0)
+        load = p.motor_a_per_kg * world.person_weight + p.motor_a_per_n * force
+        world.bed_current = running * p.motor_a + load
+    world.truth_back = max(world.bed_back - world.person_slump, 0.0)
 
 
-@njit
-def scald_time(temperature, scald):
+@compiled
+def scald_time(temperature: float, scald: FloatArray) -> float:
     """Return the time (s) to a scald: logarithm interpolated over the table, extrapolated outside."""
     i = 0
     while i < scald.shape[0] - 2 and temperature > scald[i + 1, 0]:
@@ -164,66 +108,68 @@ def scald_time(temperature, scald):
     return math.exp(scald[i, 1] + share * (scald[i + 1, 1] - scald[i, 1]))
 
 
-@njit
-def _warm_food(plant):
+@compiled
+def _cool_food(world: Record, p: Record, decay: Decays) -> None:
     """Cool bowl, spoonful and bite; bring the spoon's thermometer after them."""
-    world, p, decay = plant.world, plant.parameters, plant.decay
-    room, load = p[ROOM], world[LOAD]
-    world[BOWL_TEMPERATURE] = room + (world[BOWL_TEMPERATURE] - room) * decay[_BOWL]
-    if load > world[LOAD_BEFORE]:  # scooped: what was on the spoon mixes with the bowl
-        old = world[LOAD_BEFORE] / load
-        world[FOOD_TEMPERATURE] = old * world[FOOD_TEMPERATURE] + (1.0 - old) * world[BOWL_TEMPERATURE]
-    if world[TAKEN] > world[TAKEN_BEFORE]:
-        world[BITE_TEMPERATURE] = world[FOOD_TEMPERATURE]
-    world[LOAD_BEFORE], world[TAKEN_BEFORE] = load, world[TAKEN]
-    world[FOOD_TEMPERATURE] = room + (world[FOOD_TEMPERATURE] - room) * decay[_SPOON]
-    world[BITE_TEMPERATURE] = p[MOUTH] + (world[BITE_TEMPERATURE] - p[MOUTH]) * decay[_BITE]
-    if load > p[LEAST_LOAD]:
-        around, lag = world[FOOD_TEMPERATURE], decay[_WET]
-    else:
-        around, lag = room, decay[_DRY]
-    world[THERMOMETER] = around + (world[THERMOMETER] - around) * lag
+    room, load = p.room_temperature, world.spoon_load
+    world.hidden_bowl_temperature = room + (world.hidden_bowl_temperature - room) * decay[0]
+    if load > world.hidden_load_before:  # scooped: what was on the spoon mixes with the bowl
+        old = world.hidden_load_before / load
+        mixed = old * world.truth_food_temperature + (1.0 - old) * world.hidden_bowl_temperature
+        world.truth_food_temperature = mixed
+    if world.bolus_taken > world.hidden_taken_before:
+        world.hidden_bite_temperature = world.truth_food_temperature
+    world.hidden_load_before = load
+    world.hidden_taken_before = world.bolus_taken
+    mouth = p.mouth_temperature
+    world.truth_food_temperature = room + (world.truth_food_temperature - room) * decay[1]
+    world.hidden_bite_temperature = mouth + (world.hidden_bite_temperature - mouth) * decay[4]
+    around, lag = room, decay[3]
+    if load > p.least_load_ml:
+        around, lag = world.truth_food_temperature, decay[2]
+    world.spoon_temperature = around + (world.spoon_temperature - around) * lag
 
 
-@njit
-def _scald(plant, dt_s):
+@compiled
+def _scald(world: Record, p: Record, scald: FloatArray, fading: float, dt_s: float) -> None:
     """Add to the scald dose of lips and mouth while hot food touches them; let it fade otherwise."""
-    world, p = plant.world, plant.parameters
     heat = 0.0
-    if world[LOAD] > p[LEAST_LOAD] and (world[IN_MOUTH] > 0.5 or world[LIP_FORCE] > p[TOUCH]):
-        heat = world[FOOD_TEMPERATURE]
-    if world[HELD] > 0.0:
-        heat = max(heat, world[BITE_TEMPERATURE])
-    if heat > p[HARMLESS]:
-        world[LIP_DOSE] += dt_s / scald_time(heat, plant.scald)
+    touching = world.truth_in_mouth > 0.5 or world.truth_lip_force > p.touch_n
+    if touching and world.spoon_load > p.least_load_ml:
+        heat = world.truth_food_temperature
+    if world.bolus_held > 0.0:
+        heat = max(heat, world.hidden_bite_temperature)
+    if heat > p.harmless_temperature:
+        world.truth_lip_dose += dt_s / scald_time(heat, scald)
     else:
-        world[LIP_DOSE] *= plant.decay[_FADE]
+        world.truth_lip_dose *= fading
 
 
-@njit
-def _breathe(plant):
-    world, p, decay = plant.world, plant.parameters, plant.decay
-    ending = p[SATURATION_REST] - p[SATURATION_FALL] * world[BLOCKED]
-    world[ALVEOLAR] = ending + (world[ALVEOLAR] - ending) * decay[_LUNGS]
-    world[SPO2] = world[ALVEOLAR] + (world[SPO2] - world[ALVEOLAR]) * decay[_FINGERS]
+@compiled
+def _breathe(world: Record, p: Record, lung: float, finger: float) -> None:
+    ending = p.saturation_rest - p.saturation_fall * world.airway_blocked
+    world.hidden_lung_saturation = ending + (world.hidden_lung_saturation - ending) * lung
+    world.spo2 = world.hidden_lung_saturation + (world.spo2 - world.hidden_lung_saturation) * finger
 
 
-@njit
-def _count(plant, dt_s):
+@compiled
+def _count(world: Record, dt_s: float) -> None:
     """Run the timers: each counts while its condition lasts and starts again at nothing."""
-    world = plant.world
-    alone = world[CALL] < _ASSIST and world[CARER] < 0.5
-    world[FLOOR_S] = world[FLOOR_S] + dt_s if alone and world[FLOOR] >= 0.5 else 0.0
-    world[BLOCKED_S] = world[BLOCKED_S] + dt_s if alone and world[BLOCKED] >= 0.5 else 0.0
-    held_back = world[RAILS] >= 0.5 and world[LEAVING] >= 0.5
-    world[HELD_BACK_S] = world[HELD_BACK_S] + dt_s if held_back else 0.0
+    alone = world.call_level < _ASSIST and world.carer_present < 0.5
+    on_floor = alone and world.person_floor >= 0.5
+    choking = alone and world.airway_blocked >= 0.5
+    held_back = world.bed_rails >= 0.5 and world.person_leaving >= 0.5
+    world.truth_floor_s = world.truth_floor_s + dt_s if on_floor else 0.0
+    world.truth_blocked_s = world.truth_blocked_s + dt_s if choking else 0.0
+    world.truth_held_back_s = world.truth_held_back_s + dt_s if held_back else 0.0
 
 
-@njit
-def pass_time(plant, dt_s):
+@compiled
+def pass_time(plant: Plant, decay: Decays, dt_s: float) -> None:
     """Let everything but rigid bodies, skin and person go on for ``dt_s``."""
-    move_bed(plant, dt_s)
-    _warm_food(plant)
-    _scald(plant, dt_s)
-    _breathe(plant)
-    _count(plant, dt_s)
+    world, p = plant.world[0], plant.parameters[0]
+    _move_bed(plant, dt_s)
+    _cool_food(world, p, decay)
+    _scald(world, p, plant.scald, decay[5], dt_s)
+    _breathe(world, p, decay[6], decay[7])
+    _count(world, dt_s)
