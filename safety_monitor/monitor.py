@@ -14,9 +14,11 @@ from safety_monitor.cache import load_kernel
 from safety_monitor.kernel import NOW, TICKS, WORD, Program, compile_source
 from safety_monitor.nodes import Compare, Measured, walk
 from safety_monitor.rule import Rule, RuleSet
+from safety_monitor.selftest import SelfTest, self_test
 from safety_monitor.vector import Evaluation
 from safety_monitor.verdict import Verdict
 
+_PASSED: dict[tuple[str, str], SelfTest] = {}
 _HOLDS: dict[int, bool | None] = {0: True, 1: False, 2: None}
 
 
@@ -98,6 +100,21 @@ class Monitor:
             if row[WORD.raw]
         ]
         return self._verdicts(raw, snapshot)
+
+    def arm(self, again: bool = False) -> SelfTest:
+        """Test every rule on the compiled kernel, then start with a fresh memory.
+
+        Args:
+            again: Test even if this kernel has passed in this process before.
+
+        Raises:
+            RigFault: If any rule fails; the rig must not move then.
+        """
+        key = self.rules.digest, self._program.source
+        if again or key not in _PASSED:
+            _PASSED[key] = self_test(self.rules, self._program, self._kernel)
+        self.reset()
+        return _PASSED[key]
 
     def save(self) -> Saved:
         """Return the monitor's memory, to go back to."""

@@ -39,7 +39,7 @@ def load_rules(
         limit_paths: Files of limits; by default those that come with the project.
 
     Raises:
-        ConfigError: If anything in the files cannot be; all mistakes of all files at once.
+        ConfigError: If anything in the files cannot be; all mistakes of a file at once.
     """
     limits = load_limits(limit_files() if limit_paths is None else limit_paths)
     rules, order = read_rules(paths, layout, constants(limits))
