@@ -37,27 +37,27 @@ def fit_plot(entries: Sequence[Entry], title: str) -> str:
         entries: Up to eight estimates, e.g. one agent under both definitions.
         title: Also the text that stands in for the picture.
     """
-    figure, axes = _figure(7.2, 4.0)
+    figure, axes = plain_figure(7.2, 4.0)
     for number, entry in enumerate(entries[: len(COLOURS)]):
         _draw_entry(axes, entry, number, bands=len(entries) <= 2)
     ends = [
         end for e in entries if e.estimate.trials for end in (e.estimate.shortest_s, e.estimate.longest_s)
     ]
-    _duration_axis(axes, ends)
+    set_duration_axis(axes, ends)
     margin = 0.08 + 0.035 * (len(entries) - 1)
     axes.set_ylim(-margin, 1.0 + margin)
     axes.set_yticks([0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0])
     axes.set_ylabel("pass rate")
     for q in (0.5, 0.8):
         axes.axhline(q, color=INK, linewidth=0.6, alpha=0.45, linestyle=(0, (1, 3)))
-    _legend(axes)
+    set_legend(axes)
     return as_svg(figure, title)
 
 
 def forest_plot(report: HorizonReport, q: float = 0.5) -> str:
     """Plot the horizon of every agent with its bands, one line each, agent alone and with the monitor."""
     entries = [e for e in report.entries if e.subject.family is None and e.estimate.trials]
-    figure, axes = _figure(7.2, 0.9 + 0.42 * max(1, len(entries)))
+    figure, axes = plain_figure(7.2, 0.9 + 0.42 * max(1, len(entries)))
     ends: list[float] = []
     for line, entry in enumerate(entries):
         number = list(Definition).index(entry.subject.definition)
@@ -79,7 +79,7 @@ def forest_plot(report: HorizonReport, q: float = 0.5) -> str:
                 solid_capstyle="butt",
             )
         axes.plot(horizon.t_s, line, MARKERS[number], color=COLOURS[number], markersize=7)
-    _duration_axis(axes, ends)
+    set_duration_axis(axes, ends)
     axes.set_yticks(range(len(entries)), [_line_name(entry) for entry in entries])
     axes.set_ylim(len(entries) - 0.4, -0.6)
     schemes = report.options.estimate.schemes
@@ -147,7 +147,8 @@ def _line_name(entry: Entry) -> str:
     return f"{entry.subject.agent}, {entry.subject.definition}{where}"
 
 
-def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
+def plain_figure(width: float, height: float) -> "tuple[Figure, Axes]":
+    """Return a figure of that size in inches with one plain pair of axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -168,7 +169,8 @@ def plain_axes(axes: "Axes") -> None:
         axes.spines[side].set_color(INK)
 
 
-def _duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
+def set_duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
+    """Make x logarithmic over ``ends`` (s), with ticks at durations people use."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     finite = [end for end in ends if end > 0 and math.isfinite(end)] or [60.0, 3600.0]
@@ -186,7 +188,8 @@ def _duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
     axes.set_xlabel("nominal duration of the job")
 
 
-def _legend(axes: "Axes") -> None:
+def set_legend(axes: "Axes") -> None:
+    """Put the legend, if there is anything in it, above the axes."""
     handles, _ = axes.get_legend_handles_labels()
     if handles:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8, labelcolor=INK, frameon=False)
