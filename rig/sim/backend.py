@@ -177,7 +177,7 @@ class SimBackend:
         settle(scene, setpoints[:_ARMS])
         self._senses = build_senses(self._bench, self._seed, self._faults)
         self._broken = None
-        self._run(self._rows(np.empty((0, len(self.actuators)))), (), kernel.LOOK, 0, indifferent_watch())
+        self._run(self._rows(self.setpoints[None, :]), (), kernel.LOOK, 0, indifferent_watch())
         return self.snapshot()
 
     def set_body(self, values: Mapping[str, float]) -> None:

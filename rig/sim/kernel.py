@@ -22,7 +22,7 @@ from rig.sim.state import ENGINE, GUARDS, PLANT, ROWS, SENSES, Engine, Guards, P
 from rig.sim.surroundings import LONGEST_STEP_S, Decays, decays, move_person, pass_time, ramp
 
 SLOW, PHYSICS, LOOK = 0, 1, 2
-"""What a tick is: no rigid bodies; the engine's step; or nothing but a first look at the sensors."""
+"""What a tick is: no rigid bodies; the engine's step; or the first look, a tick without duration."""
 
 END, GUARD, WATCH, BAD_SETPOINT, WARNING, CLOCK_REGRESS = range(6)
 """Why the loop stopped, in `verdict[0]`."""
@@ -72,21 +72,21 @@ def _physics(engine: Engine, plant: Plant, decay: Decays, dt_s: float) -> int:
 
 
 @compiled
-def _slow(engine: Engine, plant: Plant, decay: Decays, steps: int, dt_s: float) -> None:
-    """Move everything but the arm on by one row of the slow world."""
+def _slow(engine: Engine, plant: Plant, decay: Decays, steps: int, dt_s: float, first: bool) -> None:
+    """Move everything but the arm on by one row of the slow world; on first sight feel the arm too."""
     for _ in range(steps):
         move_person(plant, dt_s)
         pass_time(plant, decay, dt_s)
     if drive_face(engine, plant, 0.0):
         mj_step1(engine.model, engine.data)
-    feel(engine, plant, False)
+    feel(engine, plant, first)
 
 
 @compiled
 def _measure(plant: Plant, senses: Senses, t_ns: int) -> None:
     """Bring sensors up to date, and once a second (or a longer row) the skin."""
     clock = plant.clock
-    whole_second = t_ns // _NS_PER_S > clock[1] // _NS_PER_S
+    whole_second = t_ns == 0 or t_ns // _NS_PER_S > clock[1] // _NS_PER_S
     dt_s = (t_ns - clock[1]) / _NS_PER_S
     if whole_second:
         load_skin(plant, dt_s)
@@ -108,18 +108,6 @@ def _guarded(guards: Guards, values: FloatArray, quality: ByteArray) -> bool:
 
 
 @compiled
-def _look(engine: Engine, plant: Plant, senses: Senses) -> None:
-    """Work out and measure the world at its starting point."""
-    drive_face(engine, plant, 0.0)
-    mj_step1(engine.model, engine.data)
-    feel(engine, plant, True)
-    pass_time(plant, decays(plant.parameters[0], 0.0), 0.0)
-    load_skin(plant, 0.0)
-    sense(senses, plant.vector, 0)
-    read_mat(plant, senses, 0.0, 0)
-
-
-@compiled
 def _run(
     engine: Engine, plant: Plant, senses: Senses, rows: Rows, guards: Guards, mode: int, period_ns: int,
     watch: KernelFunction, floats: FloatArray, integers: IntArray, verdict: IntArray,
@@ -127,12 +115,9 @@ def _run(
     setpoints, drives, clock = rows.setpoints, plant.drives, plant.clock
     values, sampled_ns, quality = senses.values, senses.sampled_ns, senses.quality
     verdict[0] = END
-    if mode == LOOK:
-        _look(engine, plant, senses)
-        return 0
     if _bad_setpoint(drives, setpoints, verdict):
         return 0
-    steps = 1 if mode == PHYSICS else int(np.ceil(period_ns / (LONGEST_STEP_S * _NS_PER_S)))
+    steps = 1 if mode != SLOW else int(np.ceil(period_ns / (LONGEST_STEP_S * _NS_PER_S)))
     dt_s = period_ns / _NS_PER_S / steps
     decay = decays(plant.parameters[0], dt_s)
     for k in range(setpoints.shape[0]):
@@ -144,7 +129,7 @@ def _run(
                 verdict[0] = trouble
                 return k
         else:
-            _slow(engine, plant, decay, steps, dt_s)
+            _slow(engine, plant, decay, steps, dt_s, mode == LOOK)
         clock[0] += period_ns
         _measure(plant, senses, clock[0])
         rows.t_ns[k] = clock[0]

@@ -171,4 +171,3 @@ def sense(senses: Senses, vector: FloatArray, t_ns: int) -> None:
                 _show(channels, values, sampled_ns, c, k, x, deviation, exact)
         old = t_ns - sampled_ns[c] >= channel.stale_ns and channel.quality == _GOOD
         quality[c] = _STALE if old else channel.quality
-
