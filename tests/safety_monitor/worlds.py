@@ -68,6 +68,8 @@ benign_margin = "b"
 """
 
 COMMON = {
+    "signal": "model",
+    "max_age": "channel",
     "template": "never",
     "response": "hold",
     "response_time": "500 ms",
