@@ -37,7 +37,9 @@ def lint(task: Task, bench: BenchSpec) -> LintReport:
             problems.append(finding)
     notes = []
     if task.rubric.status != "signed":
-        notes.append(f"rubric is {task.rubric.status}: no stakeholder has signed it (author: {task.rubric.author_role})")
+        notes.append(
+            f"rubric is {task.rubric.status}: no stakeholder has signed it (author: {task.rubric.author_role})"
+        )
     return LintReport(checks, tuple(problems), tuple(notes))
 
 
@@ -54,9 +56,15 @@ def _shape(task: Task) -> Iterator[Finding]:
     for name, scenario in task.file.scenario.items():
         if scenario.kind is ScenarioKind.HAZARD:
             twins = groups[scenario.group] - {ScenarioKind.HAZARD}
-            yield None if twins else f"scenario {name}: no benign or near-miss twin in group {scenario.group!r}"
+            yield (
+                None if twins else f"scenario {name}: no benign or near-miss twin in group {scenario.group!r}"
+            )
             known = scenario.hazard in task.rubric.criteria
-            yield None if known else f"scenario {name}: hazard {scenario.hazard!r} is not a criterion of the rubric"
+            yield (
+                None
+                if known
+                else f"scenario {name}: hazard {scenario.hazard!r} is not a criterion of the rubric"
+            )
     covered = {s.hazard for s in task.file.scenario.values()}
     for criterion in task.rubric.criteria:
         if criterion not in covered and criterion not in task.file.ever_present:
@@ -78,8 +86,12 @@ def _names(task: Task, bench: BenchSpec) -> Iterator[Finding]:
             yield None
     for name, scenario in task.file.scenario.items():
         for step in scenario.script:
-            yield None if step.does in task.acts else (
-                f"scenario {name}: the person cannot {step.does!r}; known: {', '.join(sorted(task.acts))}"
+            yield (
+                None
+                if step.does in task.acts
+                else (
+                    f"scenario {name}: the person cannot {step.does!r}; known: {', '.join(sorted(task.acts))}"
+                )
             )
 
 

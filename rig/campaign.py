@@ -56,7 +56,9 @@ def run_all(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
         except RuntimeError as error:
-            raise RigFault(f"a worker process died: {error}; the records of finished trials are whole") from None
+            raise RigFault(
+                f"a worker process died: {error}; the records of finished trials are whole"
+            ) from None
 
 
 def _leave_ctrl_c_to_the_parent() -> None:

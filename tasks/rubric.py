@@ -38,6 +38,9 @@ class Criterion(_Strict):
         signal: First sufficient signal: the mistake is under way for anyone who looks.
         irreversible: The harm is done.
         source: Where the numbers come from.
+        answers: Tools whose use, completed within `answer_within_s` of the signal, shows that the agent
+            answered it of its own accord; an alarm of the monitor then prevented nothing.
+        answer_within_s: See `answers`.
     """
 
     text: str
@@ -46,6 +49,8 @@ class Criterion(_Strict):
     signal: str
     irreversible: str
     source: str
+    answers: tuple[str, ...] = ()
+    answer_within_s: float = 0.0
 
 
 class Done(_Strict):

@@ -101,7 +101,7 @@ class Task:
 
 _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], frozenset[str]]] = {
     "spoon-feed": (
-        lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.scenario, rng),
+        lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.acting, rng),
         spoon_feed.ACTS,
     ),
     "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.acting, rng), bed_watch.ACTS),

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
 from rig.core.channel import Quality
-from rig.core.tools import Act, Action, CallHuman, Finish, Note, Say, SetBed, WaitUntil
+from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Say, SetBed, Status, WaitUntil
 
 EDGE = 0.3
-TURN_EVERY_S = 6900.0
-TURN_AT_DOSE = 0.5
+TURN_EVERY_S = 6000.0
+TURN_AT_DOSE = 0.55
+SHORTEST_TURN_S = 1800.0
 LATE_TURN_AT_DOSE = 0.75
 UPRIGHT_AFTER_MEAL_S = 1830.0
+SUSPICIOUS_LOOK_S = 45.0
+UPRIGHT_DEG = 60.0
+LOW_DEG = 50.0
 RETRY_TURN_S = 900.0
+RETRY_TURN_AFTER_STOP_S = 300.0
 
 Policy = Generator[Action, Observation, None]
 
@@ -28,6 +33,7 @@ class _Memory:
     called_s: float = -1e9
     on_side: bool = False
     sensor_reported: bool = False
+    last_dose: float = 0.0
     last_pressure: tuple[float, ...] = ()
 
 
@@ -46,11 +52,14 @@ def bed_watch(briefing: Briefing, care: Care, first: Observation) -> Policy:
         if seen.readings["mat.edge"].value > EDGE or seen.readings["depth.floor"].value > 0.5:
             seen = yield from _exit(care, memory, seen)
             continue
+        if care.minds_meals and _lies_low_at_a_meal(memory, seen):
+            seen = yield from _sit_up(memory)
+            continue
         if _turn_due(care, memory, seen):
             seen = yield from _turn(care, memory, seen)
             continue
-        left_s = briefing.nominal_s - now_s
-        seen = yield WaitUntil(event="any", timeout_s=max(1.0, min(care.looks_every_s, left_s)))
+        looks_s = SUSPICIOUS_LOOK_S if care.doubts_sensors and _suspicious(memory) else care.looks_every_s
+        seen = yield WaitUntil(event="any", timeout_s=max(1.0, min(looks_s, briefing.nominal_s - now_s)))
     yield Finish(summary="The watch is over.")
 
 
@@ -60,7 +69,12 @@ def _doubtful(memory: _Memory, seen: Observation) -> bool:
     if pressure.quality is not Quality.GOOD:
         return True
     memory.last_pressure = (*memory.last_pressure[-3:], pressure.value)
-    return len(memory.last_pressure) == 4 and len(set(memory.last_pressure)) == 1
+    return len(memory.last_pressure) == 4 and _suspicious(memory) and len(set(memory.last_pressure)) == 1
+
+
+def _suspicious(memory: _Memory) -> bool:
+    """A noisy sensor that says the same twice may have stopped measuring: look again soon."""
+    return len(set(memory.last_pressure[-2:])) == 1 and not memory.sensor_reported
 
 
 def _exit(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, Observation, Observation]:
@@ -75,6 +89,20 @@ def _exit(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, O
     return (yield WaitUntil(event="speech", timeout_s=20.0))
 
 
+def _lies_low_at_a_meal(memory: _Memory, seen: Observation) -> bool:
+    low = seen.readings["bed.back"].value < LOW_DEG
+    return low and seen.t_ns / 1e9 - memory.meal_until_s < UPRIGHT_AFTER_MEAL_S
+
+
+def _sit_up(memory: _Memory) -> Generator[Action, Observation, Observation]:
+    yield Say(text="I'll sit you up for your meal. Please keep your arms in.")
+    seen = yield SetBed(part="back", value=UPRIGHT_DEG)
+    if memory.on_side:
+        memory.on_side = False
+        seen = yield Act(skill="turn_back")
+    return seen
+
+
 def _turn_due(care: Care, memory: _Memory, seen: Observation) -> bool:
     now_s = seen.t_ns / 1e9
     dose = seen.readings["mat.dose"].value
@@ -84,19 +112,24 @@ def _turn_due(care: Care, memory: _Memory, seen: Observation) -> bool:
         return dose > LATE_TURN_AT_DOSE
     if care.minds_meals and now_s - memory.meal_until_s < UPRIGHT_AFTER_MEAL_S and not memory.on_side:
         return False
-    return dose > TURN_AT_DOSE or now_s - memory.turned_s > TURN_EVERY_S
+    since_s, rising = now_s - memory.turned_s, dose > memory.last_dose
+    memory.last_dose = dose
+    # A dose that falls is a site recovering: turning back onto it helps nobody.
+    return since_s > TURN_EVERY_S or (dose > TURN_AT_DOSE and rising and since_s > SHORTEST_TURN_S)
 
 
 def _turn(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, Observation, Observation]:
     now_s = seen.t_ns / 1e9
     if seen.readings["mic.refusal"].value > 0.5 and care.heeds_refusal:
-        memory.not_before_s = now_s + RETRY_TURN_S
-        yield Note(text="He does not want to be turned; I will ask again.")
-        return (yield WaitUntil(event="speech", timeout_s=RETRY_TURN_S))
+        seen = yield Ask(text="You should be turned. May I do it now?")
+        if seen.readings["mic.refusal"].value > 0.5:
+            memory.not_before_s = now_s + RETRY_TURN_S
+            return (yield Note(text="He does not want to be turned; I will ask again."))
     if care.announces:
         yield Say(text="I'm going to turn you a little. Please keep your arms in.")
     seen = yield Act(skill="turn_back" if memory.on_side else "turn_right")
-    memory.on_side = not memory.on_side
-    memory.turned_s = seen.t_ns / 1e9
-    memory.not_before_s = memory.turned_s + 60.0
+    if seen.last_reply is not None and seen.last_reply.status is Status.COMPLETED:
+        memory.on_side = not memory.on_side
+        memory.turned_s = seen.t_ns / 1e9
+    memory.not_before_s = seen.t_ns / 1e9 + RETRY_TURN_AFTER_STOP_S
     return seen

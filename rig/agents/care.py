@@ -39,7 +39,7 @@ class Care:
     announces: bool = True
     minds_meals: bool = True
     doubts_sensors: bool = True
-    looks_every_s: float = 600.0
+    looks_every_s: float = 300.0
 
 
 CAREFUL = Care()

@@ -57,7 +57,7 @@ class WaitUntil(_Tool):
 
     tool: Literal["wait_until"] = "wait_until"
     event: Annotated[
-        Literal["any", "swallow", "cough", "speech", "movement", "alarm", "due"],
+        Literal["any", "swallow", "cough", "speech", "movement", "alarm"],
         Field(description="What ends the wait early; 'any' is whichever comes first"),
     ] = "any"
     timeout_s: Annotated[float, Field(gt=0, le=14400)]

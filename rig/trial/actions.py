@@ -16,6 +16,7 @@ from rig.trial.skills import Skill
 from safety_monitor.interlock import Motion
 
 SECONDS_PER_WORD = 0.4
+LISTEN_S = 2.0
 STALE_AFTER_NS = nanoseconds(30.0)
 """A motion resting on an observation older than this is refused: the world has moved on."""
 ALWAYS = ("stop", "call_human")
@@ -58,15 +59,14 @@ def carry_out(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Eff
 def _speak(rig: Rig, action: Say | Ask) -> Effect:
     """Speech takes time; an answer is waited for only when asked for."""
     idle(rig, nanoseconds(SECONDS_PER_WORD * (1 + len(action.text.split()))))
+    heard = len(rig.heard)
     rig.tell(action.text, isinstance(action, Ask))
-    if isinstance(action, Ask):
-        before = len(rig.heard)
-        if before == 0:
-            idle(rig, nanoseconds(action.timeout_s))
-        return Effect(
-            Status.COMPLETED if rig.heard else Status.TIMED_OUT, "; ".join(rig.heard) or "no answer"
-        )
-    return Effect(Status.COMPLETED, "said")
+    if not isinstance(action, Ask):
+        return Effect(Status.COMPLETED, "said")
+    answered = len(rig.heard) > heard
+    idle(rig, nanoseconds(LISTEN_S if answered else action.timeout_s))
+    answer = "; ".join(rig.heard[heard:])
+    return Effect(Status.COMPLETED, answer) if answer else Effect(Status.TIMED_OUT, "no answer")
 
 
 def _wait(rig: Rig, action: WaitUntil) -> Effect:

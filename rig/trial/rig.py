@@ -20,7 +20,7 @@ from rig.core.command import Plan, actuator_index
 from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour, Person
 from rig.core.watch import Guard
-from rig.kinematics import Arm
+from rig.kinematics import Kinematics
 from rig.trial.skills import Phase
 from safety_monitor.gate import Authorisation, Envelope, authorise, decide
 from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
@@ -32,6 +32,7 @@ PERSON_TICKS = 50  # ticks between two looks of the person while the arm moves
 LONGEST_STRETCH = 20_000  # ticks per call: bounds memory and the time until Ctrl-C is heard
 LEASE_NS = nanoseconds(2.0)
 NEAR_FACE_M = 0.15
+SETTLING_NS = nanoseconds(2.0)
 _CALLS = {"info": 1, "assist": 2, "urgent": 3}
 
 
@@ -94,7 +95,7 @@ class Parts:
     person: Person
     monitor: Monitor
     envelope: Envelope
-    arm: Arm
+    arm: Kinematics
     recorder: Recorder
     mode: Mode
     slow_tick_ns: int
@@ -151,9 +152,11 @@ class Rig:
         self._parts.recorder.append(Event(self.t_ns, kind, source, body, severity))
 
     def start(self) -> None:
-        """Let the person begin."""
+        """Let the person begin, and arm: from here on motion is allowed and watched."""
         self._behave(self._parts.person.begin())
         self.declare({})
+        self.rest(SETTLING_NS)  # every sensor has measured the person before anybody decides
+        self.signal(Signal.ARM)
 
     def advance(self, phase: Phase, motion: Motion = Motion.ORDINARY, enforce: bool = True) -> Why:
         """Run a phase until it ends or something cuts it short.
@@ -182,7 +185,7 @@ class Rig:
                 return Why.MONITOR
             if stop is Stop.GUARD:
                 return self._which_guard(phase)
-            self._person_acts(phase.period_ns)
+            self._behave(self._parts.person.update(self.t_ns, self.snapshot))
         return Why.END
 
     def _plan(self, rows: FloatArray, period_ns: int) -> Plan:
@@ -223,11 +226,6 @@ class Rig:
             rest = rest[ran:]
 
     # --- the person ----------------------------------------------------------------------------
-
-    def _person_acts(self, period_ns: int) -> None:
-        physics = period_ns == self.bench.tick_ns
-        if physics or self.t_ns >= self._next_ns:
-            self._behave(self._parts.person.update(self.t_ns, self.snapshot))
 
     def _behave(self, behaviour: Behaviour) -> None:
         self._next_ns = behaviour.next_ns
@@ -302,7 +300,7 @@ class Rig:
         if not self.enforcing:
             return False
         before = self.interlock
-        self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.ruleset.order))
+        self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
         return self.interlock is not before and self.interlock is not State.ARMED
 
     def signal(self, signal: Signal) -> None:
@@ -314,7 +312,7 @@ class Rig:
         broken = [
             v for v in self._parts.monitor.verdicts() if v.holds is not True and v.response in ACTUATING
         ]
-        order = self._parts.monitor.ruleset.order
+        order = self._parts.monitor.rules.order
         return min(broken, key=lambda v: order.index(v.response), default=None)
 
     def intervene(self, verdict: Verdict) -> None:

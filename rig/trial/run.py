@@ -19,7 +19,7 @@ from rig.core.errors import ConfigError, RigFault
 from rig.core.event import Json, Kind, Severity
 from rig.core.record import RecordWriter
 from rig.core.tools import Finish, Reply
-from rig.kinematics import Arm
+from rig.kinematics import Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.actions import Effect, carry_out
@@ -80,7 +80,7 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
     agent = make_agent(spec.agent, np.random.default_rng(seeds[0]))
     person = item.person(np.random.default_rng(seeds[1]))
     monitor, envelope = prepare(item.task.name, spec.bench)
-    facts = configuration(item, spec.agent, bench, spec.monitor, monitor.ruleset.digest)
+    facts = configuration(item, spec.agent, bench, spec.monitor, monitor.rules.digest)
     manifest: dict[str, Json] = {
         "key": spec.key(digest(facts)),
         "configuration": facts,
@@ -96,7 +96,7 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         backend.place(**start_of(item, bench))
         parts = Parts(
-            bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=Arm(bench.scene),
+            bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=Kinematics(bench.scene),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
         )  # fmt: skip

@@ -14,21 +14,24 @@ from rig.core.channel import FloatArray, Snapshot
 from rig.core.command import actuator_index
 from rig.core.tools import Act, Action, MoveTo, SetBed
 from rig.core.watch import Guard
-from rig.kinematics import Arm
+from rig.kinematics import Kinematics, Pose
 
 BED_TICK_NS = 100_000_000
-TURN_DEG = 25.0
+TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
 FLAT_FOR_TURN_DEG = 30.0
 TAKE_WAIT_S = 3.0
 
 # Speed limits of the spoon tip by distance to the lips: (nearer than, metres per second).
 # Slow follows the design equation of a braced head: a 1 N trip with 8 ms reaction stays under 10 N
 # on the lips up to about 10 mm/s; outside 100 mm the reduced manual speed of robots, 250 mm/s.
-PROFILES: Mapping[str, tuple[tuple[float, float], ...]] = {
+Profile = tuple[tuple[float, float], ...]
+PROFILES: Mapping[str, Profile] = {
     "slow": ((0.022, 0.008), (0.110, 0.040), (np.inf, 0.200)),
-    "normal": ((0.022, 0.030), (0.110, 0.080), (np.inf, 0.250)),
+    "normal": ((0.022, 0.030), (0.110, 0.050), (np.inf, 0.250)),
     "fast": ((0.022, 0.120), (0.110, 0.180), (np.inf, 0.250)),
 }
+INTO_MOUTH: Profile = ((np.inf, 0.010),)
+OUT_OF_MOUTH: Profile = ((0.022, 0.020), (np.inf, 0.050))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Skill:
 
 
 def skill_for(
-    action: Action, setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Arm
+    action: Action, setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics
 ) -> Skill | None:
     """Return the skill of an action, or None for an action that moves nothing."""
     match action:
@@ -80,14 +83,14 @@ def skill_for(
             return None
 
 
-def withdraw(setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
+def withdraw(setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
     """Go straight back from the mouth: 20 mm/s until clear of it, then faster."""
     return Skill(
-        (_path(setpoints, "near_mouth", ((0.02, 0.020), (np.inf, 0.080)), bench, arm),), retreats=True
+        (_path(setpoints, "near_mouth", OUT_OF_MOUTH, bench, arm),), retreats=True
     )
 
 
-def park(setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
+def park(setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
     """Go to the rest place by way of the place before the mouth."""
     back = _path(setpoints, "near_mouth", PROFILES["slow"], bench, arm)
     away = _path(back.rows[-1], "rest", PROFILES["normal"], bench, arm)
@@ -95,31 +98,59 @@ def park(setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
 
 
 def _path(
-    setpoints: FloatArray, place: str, profile: tuple[tuple[float, float], ...], bench: BenchSpec, arm: Arm,
+    setpoints: FloatArray, place: str, profile: Profile, bench: BenchSpec, arm: Kinematics,
     guards: tuple[Guard, ...] = (),
 ) -> Phase:  # fmt: skip
-    joints = arm.path(setpoints[: arm.joints], place, profile, bench.tick_ns)
-    rows = np.repeat(setpoints[None, :], len(joints), axis=0)
-    rows[:, : arm.joints] = joints
+    """Return a straight way to a named place, in legs that keep the profile's speed limits."""
+    n = len(arm.rest)
+    start, target, lips = arm.pose(setpoints[:n]), arm.place(place), arm.place("lips")
+    legs, joints = [], setpoints[:n]
+    for share, speed_m_s in _legs(start.position, target.position, lips.position, profile):
+        # The last leg turns the spoon into its final direction; earlier ones turn in proportion.
+        approach = (1.0 - share) * start.approach + share * target.approach
+        pose = Pose(start.position + share * (target.position - start.position), approach / np.linalg.norm(approach))
+        legs.append(arm.path(joints, pose, speed_m_s=speed_m_s, period_s=bench.tick_ns / 1e9))
+        joints = legs[-1][-1]
+    rows = np.repeat(setpoints[None, :], sum(map(len, legs)), axis=0)
+    rows[:, :n] = np.concatenate(legs)
     return Phase(rows, bench.tick_ns, guards)
 
 
-def _move(action: MoveTo, setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
+def _legs(start: FloatArray, target: FloatArray, lips: FloatArray, profile: Profile) -> list[tuple[float, float]]:
+    """Cut a straight line where its distance to the lips passes a bound of the profile.
+
+    Returns:
+        The end of each leg as a share of the line, and the speed limit on it (m/s).
+    """
+    shares = np.linspace(0.0, 1.0, 201)
+    distance_m = np.linalg.norm(start + shares[:, None] * (target - start) - lips, axis=1)
+    bounds = np.array([bound for bound, _ in profile])
+    zone = np.searchsorted(bounds, distance_m)
+    ends = [int(k) for k in np.flatnonzero(np.diff(zone)) + 1] + [len(shares) - 1]
+    begins = [0, *ends[:-1]]
+    return [
+        (float(shares[end]), min(profile[int(z)][1] for z in zone[begin:end]))
+        for begin, end in zip(begins, ends, strict=True)
+        if end > begin
+    ]
+
+
+def _move(action: MoveTo, setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
     guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
     towards = action.target in ("near_mouth", "lips")
     path = _path(setpoints, action.target, PROFILES[action.speed], bench, arm, guards)
     return Skill((path,), {"intent.mouth": float(towards)}, retreats=action.target == "rest")
 
 
-def _scoop(setpoints: FloatArray, bench: BenchSpec, arm: Arm) -> Skill:
+def _scoop(setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
     down = _path(setpoints, "bowl", PROFILES["normal"], bench, arm)
     still = Phase(np.repeat(down.rows[-1:], 300, axis=0), bench.tick_ns)
     up = _path(down.rows[-1], "rest", PROFILES["normal"], bench, arm)
     return Skill((down, still, up))
 
 
-def _transfer(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Arm) -> Skill:
-    into = _path(setpoints, "in_mouth", ((np.inf, 0.025),), bench, arm, (Guard("wrist.force", above=2.0),))
+def _transfer(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics) -> Skill:
+    into = _path(setpoints, "inside", INTO_MOUTH, bench, arm, (Guard("wrist.force", above=2.0),))
     waits = round(TAKE_WAIT_S * 1e9 / bench.tick_ns)
     taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
     wait = Phase(

@@ -17,6 +17,8 @@ from tasks.scene import Scene
 
 TURNED_DEG = 15.0  # a tilt from here on counts as lying on that side
 WOKEN_NS = nanoseconds(180.0)  # spoken to in his sleep, and nothing followed within this time
+HAND_ROLL_DEG = 25.0
+NEVER = 1e6
 _FALL_MPS = 1.5
 _FALL_NS = nanoseconds(1.0)
 
@@ -38,9 +40,12 @@ class BedWatchPerson:
             act = f"step {i}"
             self._steps[act] = step
             self._agenda.put(nanoseconds((step.at_share or 0.0) * length.nominal_s), act)
-        self._side = 0  # -1 left, 0 back, 1 right
+        self._side = self._bed_side = 0  # -1 left, 0 back, 1 right
         self._refuses_until_ns = -1
-        self._limb_in = False
+        self._limb_in = self._wants_turn = False
+        self._blind_from_ns = nanoseconds(
+            min((float(f.get("start_share", 0.0)) for f in scenario.faults), default=NEVER) * length.nominal_s
+        )
 
     # --- the Person protocol -------------------------------------------------------------------
 
@@ -80,19 +85,23 @@ class BedWatchPerson:
 
     def called(self, t_ns: int, level: int, reason: str) -> Behaviour:
         """Send for the carer."""
+        self._wants_turn |= "turn" in reason
         self._carer.called(t_ns, level, self._agenda, self._scene)
         return self._scene.take(self._agenda.next_ns)
 
     # --- the night -----------------------------------------------------------------------------
 
     def _feel(self, t_ns: int, snapshot: Snapshot) -> None:
-        """Notice being turned: count changes of side, object while refusing."""
-        tilt_deg = snapshot.value("bed.tilt") + self._scene.now.get("person.roll", 0.0)
-        side = -1 if tilt_deg <= -TURNED_DEG else 1 if tilt_deg >= TURNED_DEG else 0
-        if side != self._side:
-            self._side = side
+        """Notice being turned: count the turns of the bed, feel the barred side."""
+        tilt_deg = snapshot.value("bed.tilt")
+        if (bed_side := _side_of(tilt_deg)) != self._bed_side:
+            self._bed_side = bed_side
             self._agenda.drop("woken for nothing")
             self._scene.add("person.turns")
+            self._scene.set(person__roll=0.0)  # the pillow comes out
+        side = _side_of(tilt_deg + self._scene.now.get("person.roll", 0.0))
+        if side != self._side:
+            self._side = side
             barred = side < 0 and self._scene.now.get("care.barred_left", 0.0) > 0
             self._scene.set(person__barred_roll=float(barred))
             self._scene.did(f"lies {('on the left side', 'on the back', 'on the right side')[side + 1]}")
@@ -124,6 +133,11 @@ class BedWatchPerson:
                 self._carer.comes(at_ns, agenda, scene)
                 if self._carer.level >= ASSIST:
                     self._help(at_ns)
+                    if self._wants_turn:
+                        self._turn_by_hand()
+                if at_ns >= self._blind_from_ns:
+                    agenda.drop("carer leaves")
+                    scene.did("the carer stays: the mat is broken")
             case "carer leaves":
                 self._carer.leaves(scene)
             case _:
@@ -150,6 +164,14 @@ class BedWatchPerson:
             person__weight=self._persona.numbers["weight_kg"], person__awake=0.0,
         )  # fmt: skip
         self._limb_in = False
+
+    def _turn_by_hand(self) -> None:
+        """What a carer does who was called to the bed: a pillow under the right or the left out again."""
+        roll_deg = self._scene.now.get("person.roll", 0.0)
+        lies_flat = _side_of(roll_deg) == 0 and self._bed_side == 0
+        self._wants_turn = False
+        self._scene.set(person__roll=HAND_ROLL_DEG if lies_flat else 0.0)
+        self._scene.did("was turned by hand")
 
     def _begin_step(self, at_ns: int, step: Step) -> None:
         scene, agenda = self._scene, self._agenda
@@ -187,6 +209,10 @@ class BedWatchPerson:
                 agenda.put(until_ns, "meal ends")
             case "talk":
                 pass
+
+
+def _side_of(tilt_deg: float) -> int:
+    return -1 if tilt_deg <= -TURNED_DEG else 1 if tilt_deg >= TURNED_DEG else 0
 
 
 ACTS = frozenset(
