@@ -231,7 +231,8 @@ def _cluster_modes(
         if np.abs(step).max() < 1e-11:
             break
     p = expit(base + sd * u[codes])
-    return u, 1.0 + sd**2 * np.bincount(codes, cells.trials * p * (1.0 - p), len(u))
+    information = np.bincount(codes, cells.trials * p * (1.0 - p), len(u))
+    return np.asarray(u, np.float64), np.asarray(1.0 + sd**2 * information, np.float64)
 
 
 def _bernoulli(cells: Cells, eta: FloatArray) -> float:
