@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as some
 
 from rig.core.channel import Channel, Layout, Trace, joined
 from rig.core.errors import RecordError, UsageError
-from rig.core.event import Kind
+from rig.core.event import Event, Kind, Severity
 from rig.core.record import read
 from rig.core.record.wire import decode, encode, field_names, row_type, template, trace_of
 from tests.record.making import EPOCH_NS, KEY, LAYOUT, MS, NAMES, ended, said, short_record, ticks, writer
@@ -148,14 +148,58 @@ def test_the_files_open_in_mcap_with_every_checksum_checked(tmp_path):
             times = [m.log_time for _, channel, m in reader.iter_messages(topics="/telemetry")]
             assert times == [EPOCH_NS + (count + k) * MS for k in range(len(times))]
             summary = reader.get_summary()
-            assert summary.statistics.message_count == len(times)
+            assert summary.statistics.channel_message_counts[1] == len(times)
             assert summary.statistics.chunk_count == len(summary.chunk_indexes) >= 1
-            late = [m for *_, m in reader.iter_messages(starting_at=times[-3:][0])]
+            late = [m for *_, m in reader.iter_messages("/telemetry", starting_at=times[-3:][0])]
             assert len(late) == min(3, len(times)), "seeking by time works"
             file.seek(0)
-            assert sum(1 for _ in NonSeekingReader(file, validate_crcs=True).iter_messages()) == len(times)
+            messages = NonSeekingReader(file, validate_crcs=True).iter_messages("/telemetry")
+            assert sum(1 for _ in messages) == len(times)
         count += len(times)
     assert count == 1000
+
+
+def test_any_viewer_sees_the_events_on_the_timeline(tmp_path):
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from mcap.reader import make_reader
+
+    with writer(tmp_path / "r", chunk_bytes=1000) as record:
+        for k in range(4):
+            record.append(said(100 * k))
+            record.telemetry(ticks(100, 100 * k))
+        record.append(Event(401 * MS, Kind.FAULT, "rig", {"what": "x" * 300}, Severity.CRITICAL))
+        record.close(ended(402 * MS))
+    with (tmp_path / "r" / "telemetry.0000.mcap").open("rb") as file:
+        found = list(make_reader(file, validate_crcs=True).iter_messages("/events"))
+    pool = descriptor_pool.DescriptorPool()
+    for one in descriptor_pb2.FileDescriptorSet.FromString(found[0][0].data).file:
+        pool.Add(one)
+    kind = message_factory.GetMessageClass(pool.FindMessageTypeByName("foxglove.Log"))
+    logs = [kind.FromString(m.data) for *_, m in found]
+    assert [m.log_time - EPOCH_NS for *_, m in found] == [
+        0,
+        0,
+        *(100 * k * MS for k in (1, 2, 3)),
+        401 * MS,
+        402 * MS,
+    ]
+    assert all(log.timestamp.ToNanoseconds() == m.log_time for log, (*_, m) in zip(logs, found, strict=True))
+    assert logs[1].message == 'said {"who":"agent","text":"line 0, é"}'
+    assert [log.name for log in logs] == ["recorder", *["agent"] * 4, "rig", "trial"]
+    assert [log.level for log in logs] == [2, 2, 2, 2, 2, 5, 2]
+    lines = (tmp_path / "r" / "events.jsonl").read_text().splitlines()
+    for log in logs[:-1]:
+        assert json.loads(lines[log.line - 1])["kind"] == log.message.split()[0]
+
+
+def test_a_record_too_long_for_memory_is_read_stretch_by_stretch(tmp_path):
+    with writer(tmp_path / "r", chunk_bytes=1000, segment_bytes=30_000) as record:
+        record.telemetry(ticks(1000))
+        record.close(ended())
+    record = read(tmp_path / "r")
+    parts = list(record.stretches(["bed.angle"], 100 * MS, 900 * MS))
+    assert len(parts) > 50
+    assert same(joined(parts, parts[0].layout), record.trace(["bed.angle"], 100 * MS, 900 * MS))
 
 
 def test_a_record_that_is_being_written_reads_to_its_last_whole_event(tmp_path):

@@ -70,6 +70,11 @@ def line_of(event: Event, seq: int, prev: str) -> tuple[bytes, str]:
     return line, own
 
 
+def body_of(line: bytes) -> bytes:
+    """Return the body in a line made by `line_of`, as it is spelled there."""
+    return line[line.index(b',"body":') + len(b',"body":') : line.rindex(_PREV)]
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """What a pass over the bytes of ``events.jsonl`` found.

@@ -8,7 +8,8 @@ from rig.core.event import Json
 from rig.core.record import chain, manifest, vouching
 from rig.core.record.disk import being_written
 from rig.core.record.evidence import Evidence, gather, number
-from rig.core.record.reader import mapped, must_be_record
+from rig.core.record.files import mapped
+from rig.core.record.reader import must_be_record
 from rig.core.record.verdicts import Anchor, Check, Status, Verification, requirements
 from rig.core.record.walk import first_damage, walk
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from rig.core.errors import RecordError
 from rig.core.event import Json, Kind
 from rig.core.record import chain, manifest
+from rig.core.record.files import read_bytes
 from rig.core.record.manifest import Manifest
-from rig.core.record.reader import read_bytes
 
 
 @dataclass(frozen=True, slots=True)

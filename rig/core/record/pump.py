@@ -16,6 +16,7 @@ import numpy as np
 from rig.core.channel import Trace
 from rig.core.errors import RecorderFault
 from rig.core.record import wire
+from rig.core.record.mirror import Note
 from rig.core.record.options import Full, Options
 from rig.core.record.segment import Closed, Origin, SegmentWriter, file_name
 
@@ -43,13 +44,14 @@ class Pump:
         self._wake_rows = max(1, chunk_rows // 2)
         self.segment_rows = max(1, options.segment_bytes // row_bytes)
         self._state = threading.Condition()
-        self._queue: deque[tuple[int, Trace]] = deque()
+        self._queue: deque[tuple[int, Trace] | Note] = deque()
         self._waiting = 0  # ticks in the queue
         self._ending = False
         self._closed: list[Closed] = []
         self._taken = self._dropped = self._last_ns = 0
         # From here on the thread's own.
         self._segment: SegmentWriter | None = None
+        self._notes: list[Note] = []
         self._filled = self._seen_ns = 0
         self.fault: RecorderFault | None = None
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -83,6 +85,12 @@ class Pump:
             if due or self._waiting >= self._wake_rows:
                 self._state.notify_all()
         return True
+
+    def note(self, note: Note) -> None:
+        """Hand over an event for the mirror; it goes to disk with the ticks behind it."""
+        with self._state:
+            if self.fault is None:
+                self._queue.append(note)
 
     @property
     def segments_due(self) -> int:
@@ -121,13 +129,16 @@ class Pump:
     def _run(self) -> None:
         try:
             while (batch := self._next()) is not None:
-                for first, trace in batch:
-                    self._write(first, trace)
+                for item in batch:
+                    if isinstance(item, Note):
+                        self._notes.append(item)
+                    else:
+                        self._write(*item)
             self._end_segment()
         except Exception as error:  # whatever it is, the loop must learn of it and not wait for ever
             self._fail(error)
 
-    def _next(self) -> list[tuple[int, Trace]] | None:
+    def _next(self) -> list[tuple[int, Trace] | Note] | None:
         """Return what is waiting; None once there is nothing left and no more to come."""
         with self._state:
             while not self._queue and not self._ending:
@@ -174,9 +185,14 @@ class Pump:
         return k + n
 
     def _end_chunk(self) -> None:
-        if self._filled and self._segment is not None:
+        if self._segment is None:
+            return
+        if self._filled:
             self._segment.chunk(self._chunk[: self._filled])
             self._filled = 0
+        if self._notes:
+            self._segment.notes(self._notes)
+            self._notes = []
 
     def _flush(self) -> None:
         self._end_chunk()

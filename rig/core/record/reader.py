@@ -1,20 +1,18 @@
 """Reading a record back: events as values, telemetry as arrays."""
 
-import mmap
-import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rig.core.channel import Layout, Trace
 from rig.core.errors import RecordError, UsageError
 from rig.core.event import Json, Kind
-from rig.core.record import chain, manifest, wire
+from rig.core.record import chain, manifest, telemetry
 from rig.core.record.chain import StoredEvent
-from rig.core.record.walk import ChunkRef, DamagedChunk, unpack, walk
+from rig.core.record.files import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,84 +69,37 @@ class Record:
             UsageError: If there is no such channel.
             RecordError: If a segment is missing, damaged, or another trial's.
         """
-        layout = self.layout if channels is None else Layout([self.layout[name] for name in channels])
-        columns = (
-            None if channels is None else np.array([self.layout.index(name) for name in channels], np.intp)
-        )
-        parts = [part for path in self.segments for part in self._decoded(path, columns, (start_ns, end_ns))]
-        return _joined(parts, layout)
+        found, where, columns, layout = self._select(channels, start_ns, end_ns)
+        return telemetry.whole(found, where, columns, layout)
 
-    def _decoded(
-        self,
-        path: Path,
-        columns: "np.ndarray[tuple[int], np.dtype[np.intp]] | None",
-        window: tuple[int | None, int | None],
-    ) -> list[Trace]:
-        """Decode the chunks of one segment that touch a window of trial time."""
-        low = -(1 << 62) if window[0] is None else window[0]
-        high = 1 << 62 if window[1] is None else window[1]
-        data = mapped(path)
-        found = walk(data)
-        if found.facts.get("trial_id", self.trial_id) != self.trial_id:
-            raise RecordError(f"{path}: belongs to trial {found.facts['trial_id']}, not {self.trial_id}")
-        if found.problem is not None and self.complete:
-            raise RecordError(f"{path}: byte {found.good_bytes}: {found.problem}; see `runrig verify`")
-        wanted = [
-            c for c in found.chunks if c.start - self.epoch_utc_ns < high and c.end - self.epoch_utc_ns >= low
-        ]
+    def stretches(
+        self, channels: Sequence[str] | None = None, start_ns: int | None = None, end_ns: int | None = None
+    ) -> Iterator[Trace]:
+        """Give the telemetry in order, some hundred ticks at a time, for records too long for memory.
 
-        def one(ref: ChunkRef) -> Trace | None:
-            try:
-                raw = unpack(data, ref)
-            except DamagedChunk as damage:
-                raise RecordError(f"{path}: chunk at byte {ref.at}: {damage}; see `runrig verify`") from None
-            if not wire.is_telemetry(raw, len(self.layout)):
-                return None
-            rows = wire.decode(raw, len(self.layout))
-            t_ns = rows["t_ns"]
-            if ref.start - self.epoch_utc_ns < low or ref.end - self.epoch_utc_ns >= high:
-                rows = rows[(t_ns >= low) & (t_ns < high)]
-            return wire.trace_of(rows, self.layout, columns)
+        Args:
+            channels: As for `trace`.
+            start_ns: As for `trace`.
+            end_ns: As for `trace`.
 
-        if len(wanted) < 8:
-            return [part for part in map(one, wanted) if part is not None]
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # zstd and numpy release the GIL
-            return [part for part in pool.map(one, wanted) if part is not None]
+        Raises:
+            UsageError: If there is no such channel.
+            RecordError: If a segment is missing, damaged, or another trial's.
+        """
+        return telemetry.stretches(*self._select(channels, start_ns, end_ns))
 
-
-def _joined(parts: Sequence[Trace], layout: Layout) -> Trace:
-    from rig.core.channel import joined
-
-    traces = [Trace(layout, p.t_ns, p.values, p.sampled_ns, p.quality) for p in parts]
-    return joined(traces, layout)
-
-
-def mapped(path: Path) -> memoryview:
-    """Return the bytes of a file, without reading those nobody looks at.
-
-    Raises:
-        RecordError: If the file cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # Not closed by hand: whoever still holds a view of it, an exception's traceback say, keeps it.
-            data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
-    return memoryview(data)
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        RecordError: If it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
+    def _select(
+        self, channels: Sequence[str] | None, start_ns: int | None, end_ns: int | None
+    ) -> tuple[list[telemetry.Piece], telemetry.Where, NDArray[np.intp] | None, Layout]:
+        columns, layout = None, self.layout
+        if channels is not None:
+            columns = np.array([self.layout.index(name) for name in channels], np.intp)
+            layout = Layout([self.layout.channels[i] for i in columns])
+        low, high = telemetry.EVER
+        window = (low if start_ns is None else start_ns, high if end_ns is None else end_ns)
+        where = telemetry.Where(self.trial_id, self.layout, self.epoch_utc_ns, self.complete, window)
+        found = [piece for path in self.segments for piece in telemetry.pieces(path, where)]
+        return found, where, columns, layout
 
 
 def must_be_record(folder: Path) -> None:

@@ -20,9 +20,10 @@ from rig.core.record import chain, manifest, signing, wire
 from rig.core.record.checking import verify
 from rig.core.record.disk import Disk, being_written, write_file
 from rig.core.record.evidence import Evidence, gather, number
+from rig.core.record.files import mapped
 from rig.core.record.manifest import Manifest
 from rig.core.record.options import Options
-from rig.core.record.reader import mapped, must_be_record
+from rig.core.record.reader import must_be_record
 from rig.core.record.segment import Closed, Origin, SegmentWriter, file_name
 from rig.core.record.verdicts import Status, Verification
 from rig.core.record.walk import DamagedChunk, unpack, walk
@@ -181,6 +182,8 @@ class _Mended:
                     break
                 if wire.is_telemetry(raw, len(about.layout)):
                     segment.chunk(wire.decode(raw, len(about.layout)))
+                else:
+                    segment.copy_notes(raw)
                 good = ref.end_at
             if segment.ticks:
                 self._closed.append(segment.finish())

@@ -28,10 +28,11 @@ from mcap.records import (
     SummaryOffset,
 )
 from mcap.writer import MCAP0_MAGIC
+from numpy.typing import NDArray
 
 from rig.core.channel import Layout
 from rig.core.event import Json
-from rig.core.record import wire
+from rig.core.record import mirror, wire
 from rig.core.record.disk import Disk
 from rig.core.record.manifest import RECORD_SCHEMA
 from rig.core.record.strict import dumps
@@ -90,6 +91,7 @@ class SegmentWriter:
         self._sha = hashlib.sha256()
         self._chunks: list[ChunkIndex] = []
         self._metadata_index: list[MetadataIndex] = []
+        self._messages = {wire.TELEMETRY_ID: 0, mirror.EVENTS_ID: 0}
         self.ticks = self._first_tick = self._from_ns = self._to_ns = 0
 
     def open(self) -> None:
@@ -116,17 +118,24 @@ class SegmentWriter:
         }
 
     def _describe(self, out: RecordBuilder) -> tuple[int, int]:
-        """Write schema and channel; return where each ends."""
+        """Write the schemas and the channels; return where each kind ends."""
         layout = self._origin.layout
-        Schema(
-            id=wire.TELEMETRY_ID, name=wire.MESSAGE_TYPE, encoding="protobuf", data=wire.descriptor(layout)
-        ).write(out)
-        schema_end = out.count
         units = dict(zip(wire.field_names(layout), (c.unit for c in layout), strict=True))
-        Channel(
-            id=wire.TELEMETRY_ID, topic=wire.TOPIC, message_encoding="protobuf", schema_id=wire.TELEMETRY_ID,
-            metadata={"units": dumps(units, "units").decode()},
-        ).write(out)  # fmt: skip
+        kinds = (
+            (wire.TELEMETRY_ID, wire.MESSAGE_TYPE, wire.descriptor(layout)),
+            (mirror.EVENTS_ID, mirror.MESSAGE_TYPE, mirror.descriptor()),
+        )
+        for number, name, data in kinds:
+            Schema(id=number, name=name, encoding="protobuf", data=data).write(out)
+        schema_end = out.count
+        topics: tuple[tuple[int, str, dict[str, str]], ...] = (
+            (wire.TELEMETRY_ID, wire.TOPIC, {"units": dumps(units, "units").decode()}),
+            (mirror.EVENTS_ID, mirror.TOPIC, {}),
+        )
+        for number, topic, about in topics:
+            Channel(
+                id=number, topic=topic, message_encoding="protobuf", schema_id=number, metadata=about
+            ).write(out)  # fmt: skip
         return schema_end, out.count
 
     def _append(self, data: bytes) -> None:
@@ -137,39 +146,49 @@ class SegmentWriter:
 
     def chunk(self, rows: wire.Rows) -> None:
         """Write rows as one chunk with its message index."""
-        raw = rows.view(np.uint8).data
+        offsets = np.arange(len(rows), dtype=np.uint64) * np.uint64(rows.dtype.itemsize)
+        self._put_chunk(wire.TELEMETRY_ID, rows.view(np.uint8).data, rows["log_time"], offsets)
+        if not self.ticks:
+            self._first_tick, self._from_ns = int(rows["sequence"][0]), int(rows["t_ns"][0])
+        self.ticks += len(rows)
+        self._to_ns = int(rows["t_ns"][-1])
+
+    def notes(self, notes: list[mirror.Note]) -> None:
+        """Write mirrored events as one chunk."""
+        self._put_chunk(mirror.EVENTS_ID, *mirror.packed(notes, self._origin.epoch_utc_ns))
+
+    def copy_notes(self, raw: bytes) -> None:
+        """Write a chunk of mirrored events that another segment held, unpacked."""
+        offsets, times, at = [], [], 0
+        while at < len(raw):
+            offsets.append(at)
+            times.append(int.from_bytes(raw[at + 15 : at + 23], "little"))
+            at += 9 + int.from_bytes(raw[at + 1 : at + 9], "little")
+        self._put_chunk(mirror.EVENTS_ID, raw, np.array(times, np.uint64), np.array(offsets, np.uint64))
+
+    def _put_chunk(
+        self, channel: int, raw: bytes | memoryview, times: NDArray[np.uint64], offsets: NDArray[np.uint64]
+    ) -> None:
         packed = self._zstd.compress(raw)
-        times = rows["log_time"]
-        start, end = int(times[0]), int(times[-1])
-        index = np.empty(len(rows), _INDEX_ENTRY)
-        index["time"] = times
-        index["offset"] = np.arange(len(rows), dtype=np.uint64) * np.uint64(rows.dtype.itemsize)
+        start, end = int(times.min()), int(times.max())
+        index = np.empty(len(times), _INDEX_ENTRY)
+        index["time"], index["offset"] = times, offsets
         head = _CHUNK_HEAD.pack(
-            Opcode.CHUNK,
-            _CHUNK_HEAD.size - 9 + len(packed),
-            start,
-            end,
-            len(raw),
-            zlib.crc32(raw),
-            4,
-            b"zstd",
-            len(packed),
-        )
-        index_head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + index.nbytes, wire.TELEMETRY_ID, index.nbytes)
+            Opcode.CHUNK, _CHUNK_HEAD.size - 9 + len(packed), start, end, len(raw), zlib.crc32(raw),
+            4, b"zstd", len(packed),
+        )  # fmt: skip
+        index_head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + index.nbytes, channel, index.nbytes)
         at, length = self._size, len(head) + len(packed)
         self._append(b"".join((head, packed, index_head, index.tobytes())))
         self._chunks.append(
             ChunkIndex(
                 message_start_time=start, message_end_time=end, chunk_start_offset=at, chunk_length=length,
-                message_index_offsets={wire.TELEMETRY_ID: at + length},
+                message_index_offsets={channel: at + length},
                 message_index_length=len(index_head) + index.nbytes,
                 compression="zstd", compressed_size=len(packed), uncompressed_size=len(raw),
             )
         )  # fmt: skip
-        if not self.ticks:
-            self._first_tick, self._from_ns = int(rows["sequence"][0]), int(rows["t_ns"][0])
-        self.ticks += len(rows)
-        self._to_ns = int(rows["t_ns"][-1])
+        self._messages[channel] += len(times)
 
     def sync(self) -> None:
         """Return once everything written is on the medium."""
@@ -206,12 +225,13 @@ class SegmentWriter:
         out = RecordBuilder()
         schema_end, channel_end = self._describe(out)
         groups = [(Opcode.SCHEMA, 0, schema_end), (Opcode.CHANNEL, schema_end, channel_end)]
-        first, last = (self._chunks[0], self._chunks[-1]) if self._chunks else (None, None)
+        counted = {channel: n for channel, n in self._messages.items() if n}
         Statistics(
-            attachment_count=0, channel_count=1, channel_message_counts={wire.TELEMETRY_ID: self.ticks},
-            chunk_count=len(self._chunks), message_count=self.ticks, metadata_count=1, schema_count=1,
-            message_start_time=first.message_start_time if first else 0,
-            message_end_time=last.message_end_time if last else 0,
+            attachment_count=0, channel_count=len(self._messages), channel_message_counts=counted,
+            chunk_count=len(self._chunks), message_count=sum(counted.values()), metadata_count=1,
+            schema_count=len(self._messages),
+            message_start_time=min(c.message_start_time for c in self._chunks),
+            message_end_time=max(c.message_end_time for c in self._chunks),
         ).write(out)  # fmt: skip
         groups.append((Opcode.STATISTICS, channel_end, out.count))
         for opcode, records in (

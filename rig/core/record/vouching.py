@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rig.core.record import signing
 from rig.core.record.evidence import Evidence
-from rig.core.record.reader import mapped
+from rig.core.record.files import mapped
 from rig.core.record.verdicts import Anchor, Check, Status
 
 

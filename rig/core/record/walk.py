@@ -2,6 +2,7 @@
 
 import io
 import struct
+import threading
 import zlib
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ class ChunkRef:
         start: Log time of the first message, inclusive.
         end: Log time of the last message, inclusive.
         end_at: Offset behind the chunk record.
+        channel: MCAP channel of its messages, 0 if the file ends before saying so.
     """
 
     at: int
@@ -45,6 +47,7 @@ class ChunkRef:
     start: int
     end: int
     end_at: int
+    channel: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def walk(data: bytes | memoryview) -> Walk:
             break
         body = view[at + 9 : at + 9 + length]
         if opcode == Opcode.CHUNK:
-            ref = _chunk(body, at)
+            ref = _chunk(body, at, view[at + 9 + length : at + 9 + length + 11])
             if ref is None:
                 problem = "a chunk whose head makes no sense"
                 break
@@ -112,7 +115,7 @@ _KNOWN = frozenset(
 )  # fmt: skip
 
 
-def _chunk(body: memoryview, at: int) -> ChunkRef | None:
+def _chunk(body: memoryview, at: int, behind: memoryview) -> ChunkRef | None:
     head = _CHUNK.size + 4 + 8
     if len(body) < head:
         return None
@@ -127,7 +130,9 @@ def _chunk(body: memoryview, at: int) -> ChunkRef | None:
         or raw_size > _MAX_RAW
     ):
         return None
-    return ChunkRef(at, at + 9 + head, data_size, raw_size, crc, start, end, at + 9 + len(body))
+    indexed = len(behind) == 11 and behind[0] == Opcode.MESSAGE_INDEX
+    channel = int.from_bytes(behind[9:], "little") if indexed else 0
+    return ChunkRef(at, at + 9 + head, data_size, raw_size, crc, start, end, at + 9 + len(body), channel)
 
 
 def _metadata(body: memoryview) -> dict[str, str]:
@@ -138,6 +143,16 @@ def _metadata(body: memoryview) -> dict[str, str]:
     return dict(record.metadata) if record.name == "runrig" else {}
 
 
+_local = threading.local()  # an unpacker is costly to make and serves one thread at a time
+
+
+def _unpacker() -> zstandard.ZstdDecompressor:
+    if not hasattr(_local, "unpacker"):
+        _local.unpacker = zstandard.ZstdDecompressor()
+    made: zstandard.ZstdDecompressor = _local.unpacker
+    return made
+
+
 def unpack(data: bytes | memoryview, ref: ChunkRef) -> bytes:
     """Return the unpacked bytes of a chunk, checked against its CRC.
 
@@ -146,7 +161,7 @@ def unpack(data: bytes | memoryview, ref: ChunkRef) -> bytes:
     """
     packed = memoryview(data)[ref.data_at : ref.data_at + ref.data_size]
     try:
-        raw: bytes = zstandard.ZstdDecompressor().decompress(packed, max_output_size=ref.raw_size)
+        raw: bytes = _unpacker().decompress(packed, max_output_size=ref.raw_size)
     except (zstandard.ZstdError, ValueError, MemoryError) as error:
         raise DamagedChunk(f"cannot be unpacked: {error}") from None
     if len(raw) != ref.raw_size or zlib.crc32(raw) != ref.crc:

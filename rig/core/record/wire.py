@@ -31,7 +31,7 @@ TOPIC = "/telemetry"
 MESSAGE_TYPE = "runrig.Telemetry"
 FIRST_FIELD = 16  # from here to 2047 a field's tag takes two bytes, so every channel has the same width
 MAX_CHANNELS = 2000
-_OPCODE_MESSAGE = 0x05
+MESSAGE_OPCODE = 0x05
 _LENGTH_PREFIX = 9  # opcode and length of an MCAP record
 _FIXED64, _VARINT, _SUBMESSAGE = 1, 0, 2  # protobuf wire types
 
@@ -133,7 +133,7 @@ def template(n_channels: int) -> Rows:
     """Return one row with every constant filled in and every value zero, shape (1,)."""
     kind = row_type(n_channels)
     row: Rows = np.zeros(1, kind)
-    row["opcode"], row["channel"] = _OPCODE_MESSAGE, TELEMETRY_ID
+    row["opcode"], row["channel"] = MESSAGE_OPCODE, TELEMETRY_ID
     row["length"] = kind.itemsize - _LENGTH_PREFIX
     row["t_tag"] = 1 << 3 | _FIXED64
     for part, number, wire_type in (("age", 2, _FIXED64), ("quality", 3, _VARINT)):
@@ -152,11 +152,20 @@ def _tags(n: int, wire_type: int) -> NDArray[np.uint16]:
 
 def _submessage(number: int, width: int) -> bytes:
     """Return the tag and length that stand before a submessage."""
-    out = bytearray([number << 3 | _SUBMESSAGE])
-    while width > 0x7F:
-        out.append(width & 0x7F | 0x80)
-        width >>= 7
-    out.append(width)
+    return bytes([number << 3 | _SUBMESSAGE]) + varint(width)
+
+
+def varint(number: int) -> bytes:
+    """Return a number that is not negative as a protobuf varint.
+
+    >>> varint(300).hex()
+    'ac02'
+    """
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
     return bytes(out)
 
 
@@ -194,12 +203,31 @@ def decode(data: bytes | memoryview, n_channels: int) -> Rows:
 
 
 def trace_of(rows: Rows, layout: Layout, columns: NDArray[np.intp] | None) -> Trace:
-    """Return rows as a trace of some columns of ``layout``, all of them if None; copies."""
-    t_ns = rows["t_ns"].astype(np.int64)
-    value, age, quality = rows["value"]["x"], rows["age"]["x"], rows["quality"]["x"]
+    """Return rows as a trace.
+
+    Args:
+        rows: n of them, of the record's layout.
+        layout: The channels wanted.
+        columns: Where they are in the record's layout; None if ``layout`` is that layout.
+    """
+    n, c = len(rows), len(layout)
+    out = Trace(
+        layout,
+        np.empty(n, np.int64),
+        np.empty((n, c)),
+        np.empty((n, c), np.int64),
+        np.empty((n, c), np.uint8),
+    )
+    decode_into(rows, columns, out)
+    return out
+
+
+def decode_into(rows: Rows, columns: NDArray[np.intp] | None, out: Trace) -> None:
+    """Write rows, or some columns of them, into the arrays of a trace of the same length."""
+    t_ns, value, age, quality = rows["t_ns"], rows["value"]["x"], rows["age"]["x"], rows["quality"]["x"]
     if columns is not None:
         value, age, quality = value[:, columns], age[:, columns], quality[:, columns]
-        layout = Layout([layout.channels[i] for i in columns])
-    return Trace(
-        layout, t_ns, value.astype(np.float64), np.subtract(t_ns[:, None], age), quality.astype(np.uint8)
-    )
+    out.t_ns[:] = t_ns
+    out.values[:] = value
+    np.subtract(out.t_ns[:, None], age, out=out.sampled_ns)
+    out.quality[:] = quality

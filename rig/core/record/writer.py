@@ -17,7 +17,7 @@ from rig.core.channel import Layout, Quality, Trace
 from rig.core.clock import wall_utc
 from rig.core.errors import RecorderFault, UsageError
 from rig.core.event import Event, Json, Kind, Severity
-from rig.core.record import chain, manifest, signing, wire
+from rig.core.record import chain, manifest, mirror, signing, strict, wire
 from rig.core.record.disk import opening, write_file, writing
 from rig.core.record.options import Full, Options
 from rig.core.record.pump import Counts, Pump
@@ -84,6 +84,7 @@ class RecordWriter:
         self._bytes, self._digest = manifest.build(
             entries, layout, epoch_utc_ns, flush_every_ns, wall_utc().isoformat()
         )
+        self._epoch_utc_ns = epoch_utc_ns
         self._key = manifest.trial_key(entries)
         self.trial_id = manifest.trial_id(self._key)
         self._pump = Pump(
@@ -223,10 +224,13 @@ class RecordWriter:
         """Write the events' lines and sync; only then do they count."""
         seq, prev, size = self._tail
         lines: list[bytes] = []
+        notes: list[mirror.Note] = []
         newest = self._event_ns
         for event in events:
             line, prev = chain.line_of(event, seq, prev)
             lines.append(line)
+            if event.kind is not Kind.TELEMETRY_CLOSED:  # where these fall depends on how ticks come in
+                notes.append(mirror.note(event, seq, chain.body_of(line), self._epoch_utc_ns))
             newest, seq = event.t_ns, seq + 1
         data = b"".join(lines)
         with writing(self.folder / chain.FILE):
@@ -239,6 +243,8 @@ class RecordWriter:
         self._unsure = False
         self._sha.update(data)
         self._event_ns = newest
+        for note in notes:
+            self._pump.note(note)
 
     def _must_be_open(self) -> None:
         if self._fd < 0:
@@ -268,6 +274,9 @@ class RecordWriter:
             try:
                 with contextlib.suppress(OSError):
                     (self.folder / RESERVE).unlink(missing_ok=True)
+                # Shown by viewers with what it ends, so it goes ahead of the last line of the chain.
+                said = strict.dumps(strict.plain(ended.body), f"{ended.kind} event")
+                self._pump.note(mirror.note(ended, None, said, self._epoch_utc_ns))
                 counts = self._pump.finish()
                 self._log_gap()
                 self._state_closed(len(self._pump.closed(0, wait=False)), wait=False)
