@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rig.sim.parameters import Parameters
 from rig.sim.quantities import ARM
 from rig.sim.scene import Scene, load_scene, settle
 from rig.sim.setup import build_guards, build_plant, build_senses, checked, fill_world
-from rig.sim.state import Plant, Rows, Senses
+from rig.sim.state import Plant, Record, Rows, Senses
 
 START = {"bed.back": 30.0, "bed.height": 0.45, "bed.tilt": 0.0, "bed.rails": 0.0}
 """Where the bed stands unless `SimBackend.place` says otherwise; the arm stands at rest."""
@@ -137,6 +137,11 @@ class SimBackend:
     def world(self) -> FloatArray:
         """Every quantity of the world, in the order of ``rig.sim.quantities.world_names``; a copy."""
         return self._plant.vector.copy()
+
+    def world_record(self) -> Record:
+        """Return the quantities as a record whose fields are named after them; a copy."""
+        self._open()
+        return cast(Record, self._plant.world.copy().view(np.recarray)[0])
 
     # ---- starting point, person, intents
 

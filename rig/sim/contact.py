@@ -29,6 +29,7 @@ from rig.sim.scene import (
 from rig.sim.state import Engine, Plant, Record
 
 _ARMS = 6
+_PASSED = 0.95  # lips this share of the spoon apart have let it through; contacts give a little
 _CLEARANCE_M = 0.0005  # lips that close on a spoon stop this much short of squeezing it
 
 
@@ -72,7 +73,7 @@ def _feel_regions(engine: Engine, world: Record, p: Record) -> None:
     firm = max(max(-q[book[CHEEK_LEFT]], -q[book[CHEEK_RIGHT]]), max(-q[book[CHIN]], 0.0))
     brow = max(-q[book[FOREHEAD]], 0.0)
     face = max(p.face_stiffness * firm, p.forehead_stiffness * brow)
-    world.truth_face_force = max(face, world.truth_lip_force)
+    world.truth_face_force = max(face, world.truth_lip_force) + 0.0  # no minus zero
     world.truth_opening = max(q[book[LIP_UPPER_Z]] - q[book[LIP_LOWER_Z]], 0.0)
 
 
@@ -86,7 +87,7 @@ def _feel_spoon(engine: Engine, world: Record, p: Record) -> None:
     above = x * axes[mouth, 2] + y * axes[mouth, 5] + z * axes[mouth, 8]
     world.truth_gap = gap
     between = abs(aside) <= p.mouth_half_width_m and abs(above) <= 0.5 * world.truth_opening
-    inside = gap < 0.0 and between and world.truth_opening >= p.spoon_height_m
+    inside = gap < 0.0 and between and world.truth_opening >= _PASSED * p.spoon_height_m
     world.truth_in_mouth = 1.0 if inside else 0.0
     world.spoon_height = site[tip, 2] - engine.constants[BOWL_HEIGHT]
 
