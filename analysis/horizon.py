@@ -254,7 +254,7 @@ def _entry(table: TrialTable, rows: BoolArray, subject: Subject, options: Horizo
         passed=table.passed(subject.definition)[index],
         item=table.item.codes[index].astype(np.int64),
         family=table.family.codes[index].astype(np.int64),
-        weight=_weights(table, index, options.weighting),
+        weight=weights(table, index, options.weighting),
     )
     records = tuple(sorted({str(name) for name in table.record[index] if name}))
     return Entry(subject, estimate(group, options.estimate), records)
@@ -265,7 +265,8 @@ def _marked(entry: Entry) -> Entry:
     return replace(entry, estimate=replace(entry.estimate, flags=flags))
 
 
-def _weights(table: TrialTable, index: IntArray, weighting: Weighting) -> FloatArray | None:
+def weights(table: TrialTable, index: IntArray, weighting: Weighting) -> FloatArray | None:
+    """Return the weight of each selected trial, or None where all count alike."""
     if weighting is Weighting.NONE:
         return None
     item, family = table.item.codes[index], table.family.codes[index]

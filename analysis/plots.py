@@ -6,6 +6,7 @@ colours keep at least 3:1 contrast on both white and near-black, and never carry
 
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -191,8 +192,16 @@ def set_duration_axis(axes: "Axes", ends: Iterable[float]) -> None:
 def set_legend(axes: "Axes") -> None:
     """Put the legend, if there is anything in it, above the axes."""
     handles, _ = axes.get_legend_handles_labels()
+    columns = 1 if len(handles) < 3 else 2
     if handles:
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8, labelcolor=INK, frameon=False)
+        axes.legend(
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            fontsize=8,
+            labelcolor=INK,
+            frameon=False,
+            ncols=columns,
+        )
 
 
 def as_svg(figure: "Figure", title: str) -> str:
@@ -211,6 +220,8 @@ def as_svg(figure: "Figure", title: str) -> str:
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    # Two decimals of a point are finer than any screen, and half the size.
+    svg = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
     head, body = svg.split(">", 1)
     name = escape(title)
     head = head.replace("<svg", f'<svg class="run-plot" role="img" aria-label="{name}"', 1)

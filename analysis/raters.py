@@ -108,7 +108,7 @@ def agreement(
         value = float(statistic(sums.sum(axis=0, keepdims=True))[0])
         return Agreement(name, value, *_interval(statistic(drawn @ sums), confidence))
 
-    squared = (np.arange(categories)[:, None] - np.arange(categories)) ** 2.0
+    squared = np.asarray((np.arange(categories)[:, None] - np.arange(categories)) ** 2, np.float64)
     unlike = np.asarray(1.0 - np.eye(categories), np.float64)
     tables = _pair_tables(ratings, categories)
     coincidences = _coincidences(ratings, categories)

@@ -12,6 +12,8 @@ from analysis.findings import Estimate, Horizon
 from analysis.horizon import Entry, HorizonReport
 from analysis.page import Content, Html, figure, flag, fold, grid, join, page, paragraph, section, tag
 from analysis.plots import fit_plot, forest_plot
+from analysis.report_sections import supplement_sections
+from analysis.supplement import supplement
 from analysis.trials import TrialTable
 from analysis.words import clamped, duration, percent, span
 
@@ -49,18 +51,13 @@ def render(report: HorizonReport, table: TrialTable) -> str:
         ),
         section("Curves", *_curves(report)),
         section("Done and harm", _done_harm(report), _bounds(report), paragraph(CAVEAT, "note")),
-        *sections(report, table),
+        *supplement_sections(supplement(table, report.options.estimate.confidence)),
         section("Excluded trials", _excluded(report)),
         section("Method", paragraph(METHOD), _settings(report)),
         _records(report),
         _data(report),
     ]
     return page("Horizon report", subtitle, *parts)
-
-
-def sections(report: HorizonReport, table: TrialTable) -> Iterator[Html]:
-    """Yield the sections that not every table of trials supports."""
-    yield from ()
 
 
 def _name(entry: Entry) -> str:
@@ -130,13 +127,19 @@ def _curves(report: HorizonReport) -> Iterator[Html]:
     for entry in report.entries:
         if entry.estimate.trials:
             groups.setdefault(_name(entry), []).append(entry)
+    caption = (
+        "Points: observed pass rates with Wilson intervals; dots above and below: the single trials, larger "
+        "where there are more. Shaded: bands of the curve over trials (darker) and over task items."
+    )
+    families: list[Html] = []
     for name, entries in groups.items():
-        caption = (
-            "Points: observed pass rates with Wilson intervals; dots above and below: the single trials. "
-            "Shaded: bands of the curve over trials (darker) and over task items."
-        )
-        yield tag("h3", name)
-        yield figure(fit_plot(entries, name), caption)
+        shown = join([tag("h3", name), figure(fit_plot(entries, name), caption)])
+        if entries[0].subject.family is None:
+            yield shown
+        else:
+            families.append(shown)
+    if families:
+        yield fold("By task family", *families)
 
 
 def _done_harm(report: HorizonReport) -> Html:
@@ -167,7 +170,9 @@ def _bounds(report: HorizonReport) -> Html:
     for line in report.done_harm:
         for event, bounds in (("critical mistake", line.mistake_bounds), ("effected harm", line.harm_bounds)):
             units = [f"{percent(u.upper)} ({u.failed} of {u.units})" for u in bounds.by_unit]
-            name = f"{line.agent}, {line.monitor or 'no monitor'}" if event == "critical mistake" else ""
+            where = f"tier {line.tier} {line.embodiment}".strip()
+            name = f"{line.agent}, {where}, {line.monitor or 'no monitor'}"
+            name = name if event == "critical mistake" else ""
             rows.append([name, event, *units, percent(bounds.anytime)])
     heads = ["agent", "event", "trials", "task items", "sites", "trials, looking at any time"]
     caption = f"Upper {confidence} bounds on the probability of an event, by what is taken as independent."

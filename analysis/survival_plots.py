@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def survival_plot(exposures: Sequence[Exposure], title: str) -> str:
     """Plot the probability of no mistake against time under way, with log-log bands."""
-    figure, axes = plain_figure(7.2, 3.4)
+    figure, axes = plain_figure(7.2, 3.2 + 0.12 * len(exposures))
     for number, one in enumerate(exposures[: len(COLOURS)]):
         colour, curve = COLOURS[number], one.survival
         time = np.r_[0.0, curve.time_s]
@@ -41,7 +41,7 @@ def survival_plot(exposures: Sequence[Exposure], title: str) -> str:
 
 def hazard_plot(exposures: Sequence[Exposure], title: str) -> str:
     """Plot the rate of mistakes per hour in stretches of equal exposure, with exact intervals."""
-    figure, axes = plain_figure(7.2, 3.0)
+    figure, axes = plain_figure(7.2, 2.6 + 0.12 * len(exposures))
     for number, one in enumerate(exposures[: len(COLOURS)]):
         colour, edges = COLOURS[number], one.stretches_s
         for (low, high), rate in zip(pairwise(edges), one.hazard, strict=True):

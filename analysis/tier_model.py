@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.columns import BoolArray, Factor, FloatArray, IntArray
 from analysis.mixed import Cells
-from analysis.trials import Definition, TrialTable
+from analysis.trials import EMBODIMENTS, Definition, TrialTable
 from rig.core.errors import UsageError
 
 FEW_LEVELS = 10  # below this a standard deviation by maximum likelihood is unreliable
@@ -29,15 +29,18 @@ class TierModel:
 
 
 def stage_names(table: TrialTable) -> Factor:
-    """Return the stage of each trial: its tier, with the embodiment where there is one."""
-    return Factor.of(
-        [
-            f"tier {tier} {embodiment}".strip()
-            for tier, embodiment in zip(
-                table.tier.tolist(), (table.embodiment.names[c] for c in table.embodiment.codes), strict=True
-            )
-        ]
-    )
+    """Return the stage of each trial: its tier, with the embodiment where there is one.
+
+    Stages are in the order of growing realism, so that ratios are of the later to the earlier.
+    """
+    kinds, codes = np.unique(np.stack((table.tier, table.embodiment.codes)), axis=1, return_inverse=True)
+    known = ("", *EMBODIMENTS)
+    keys = [(int(tier), known.index(table.embodiment.names[code])) for tier, code in kinds.T]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    rank = np.empty(len(keys), np.int32)
+    rank[order] = np.arange(len(keys), dtype=np.int32)
+    names = tuple(f"tier {keys[i][0]} {known[keys[i][1]]}".strip() for i in order)
+    return Factor(rank[codes.ravel()], names)
 
 
 def holdable(table: TrialTable, rows: BoolArray, definition: Definition) -> tuple[BoolArray, list[str]]:

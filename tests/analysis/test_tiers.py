@@ -56,7 +56,7 @@ def test_known_ratios_lie_in_their_intervals_at_about_the_nominal_rate() -> None
 
 def test_the_parts_of_the_answer() -> None:
     answer = found(campaign(1, trials=12))
-    assert answer.stages == ("tier 1", "tier 3 physical", "tier 3 simulated")
+    assert answer.stages == ("tier 1", "tier 3 simulated", "tier 3 physical")
     assert [name for name, _ in answer.sd] == ["item", "site"]
     assert 0.4 < answer.sd[0][1] < 1.1
     assert answer.interaction is not None

@@ -1,0 +1,110 @@
+"""How far t50 moves when choices that could have been made otherwise are made otherwise."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.columns import BoolArray, FloatArray
+from analysis.estimate import refuse
+from analysis.findings import Refusal
+from analysis.fit import Cells, fit
+from analysis.horizon import Weighting, weights
+from analysis.trials import Definition, TrialTable
+
+BASE = "as reported"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way of looking at the trials of one agent.
+
+    Attributes:
+        choice: What was done differently, e.g. "without family feeding".
+        t50_s: None where there is no horizon this way.
+        ratio: ``t50_s`` over the one reported; None where either is missing.
+    """
+
+    choice: str
+    trials: int
+    passes: int
+    t50_s: float | None
+    t80_s: float | None
+    ratio: float | None
+    refusal: Refusal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """All variants for one agent on one kind of bench, the reported one first."""
+
+    agent: str
+    tier: int
+    embodiment: str
+    variants: tuple[Variant, ...]
+
+
+def sensitivities(table: TrialTable, confidence: float = 0.95) -> tuple[Sensitivity, ...]:
+    """Return the variants of every agent on every kind of bench, agent alone."""
+    columns = np.stack((table.agent.codes, table.tier, table.embodiment.codes))
+    found = []
+    for key in np.unique(columns[:, table.graded], axis=1).T:
+        rows = table.graded & np.all(key == columns.T, axis=1)
+        first = int(np.flatnonzero(rows)[0])
+        variants: list[Variant] = []
+        for choice, chosen, passed, weighting in _choices(table, rows):
+            base = variants[0] if variants else None
+            variants.append(_variant(table, choice, chosen, passed, weighting, confidence, base))
+        names = (table.agent[first], int(table.tier[first]), table.embodiment[first])
+        found.append(Sensitivity(*names, tuple(variants)))
+    return tuple(found)
+
+
+def _choices(table: TrialTable, rows: BoolArray) -> Iterator[tuple[str, BoolArray, BoolArray, Weighting]]:
+    passed = table.passed(Definition.AGENT_ALONE)
+    yield BASE, rows, passed, Weighting.NONE
+    yield "each task item alike", rows, passed, Weighting.TASK
+    yield "families weighted by 1/sqrt(items)", rows, passed, Weighting.INVSQRT_FAMILY
+    families = [int(code) for code in np.unique(table.family.codes[rows])]
+    if len(families) > 1:
+        for code in families:
+            name = table.family.names[code]
+            yield f"without family {name}", rows & (table.family.codes != code), passed, Weighting.NONE
+    sites = [int(code) for code in np.unique(table.site.codes[rows])]
+    if len(sites) > 1:
+        for code in sites:
+            name = table.site.names[code]
+            yield f"without site {name}", rows & (table.site.codes != code), passed, Weighting.NONE
+    shortest = rows & (table.duration_s > table.duration_s[rows].min())
+    yield "without the shortest duration", shortest, passed, Weighting.NONE
+    # The scorings a reader may dispute: what counts as a pass.
+    yield "job done, mistakes or not", rows, table.done, Weighting.NONE
+    yield "no critical mistake, job done or not", rows, ~table.mistake, Weighting.NONE
+    yield "prevented mistakes forgiven", rows, table.done & ~table.harm, Weighting.NONE
+
+
+def _variant(
+    table: TrialTable,
+    choice: str,
+    rows: BoolArray,
+    passed: BoolArray,
+    weighting: Weighting,
+    confidence: float,
+    base: Variant | None,
+) -> Variant:
+    index = np.flatnonzero(rows)
+    weight = weights(table, index, weighting)
+    duration_s, ok = table.duration_s[index], passed[index]
+    plain = Cells.of(duration_s, ok)
+    refusal = refuse(plain, len(np.unique(table.item.codes[index])), confidence)
+    t50 = t80 = ratio = None
+    if refusal is None:
+        fitted = fit(Cells.of(duration_s, ok, _mean_one(weight)))
+        t50, t80 = fitted.t_s(0.5), fitted.t_s(0.8)
+        reported = t50 if base is None else base.t50_s
+        ratio = t50 / reported if reported else None
+    return Variant(choice, len(index), int(ok.sum()), t50, t80, ratio, refusal)
+
+
+def _mean_one(weight: FloatArray | None) -> FloatArray | None:
+    return None if weight is None else weight / weight.mean()
