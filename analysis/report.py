@@ -29,18 +29,19 @@ METHOD = (
 )
 
 
-def write_report(report: HorizonReport, table: TrialTable, path: Path) -> None:
-    """Write the page for ``report`` and the trials it came from."""
-    path.write_text(render(report, table), encoding="utf-8")
+def write_report(report: HorizonReport, table: TrialTable, path: Path, first: Sequence[Html] = ()) -> None:
+    """Write the page for ``report`` and the trials it came from; ``first`` are sections to begin with."""
+    path.write_text(render(report, table, first), encoding="utf-8")
 
 
-def render(report: HorizonReport, table: TrialTable) -> str:
+def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ()) -> str:
     """Return the page as text."""
     subtitle = (
         f"{report.trials} trials from {report.source}; {len(report.excluded)} excluded. "
         f"Data {report.data_digest[:12]}, seed {report.options.estimate.seed}."
     )
     parts = [
+        *first,
         section(
             "Horizons",
             figure(

@@ -32,6 +32,7 @@ class _Memory:
     meal_until_s: float = -1e9
     called_s: float = -1e9
     on_side: bool = False
+    eating: bool = False
     sensor_reported: bool = False
     last_dose: float = 0.0
     last_pressure: tuple[float, ...] = ()
@@ -41,8 +42,10 @@ def bed_watch(briefing: Briefing, care: Care, first: Observation) -> Policy:
     """Look, act on what is seen, wait; finish at the end of the watch."""
     memory, seen = _Memory(), first
     while (now_s := seen.t_ns / 1e9) < briefing.nominal_s:
-        if seen.readings["care.meal"].value > 0.5:
+        eating = seen.readings["care.meal"].value > 0.5
+        if eating or memory.eating:  # the first look after the meal still counts from now
             memory.meal_until_s = now_s
+        memory.eating = eating
         if care.doubts_sensors and not memory.sensor_reported and _doubtful(memory, seen):
             memory.sensor_reported = True
             seen = yield CallHuman(

@@ -9,6 +9,8 @@ from rig.core.tools import Act, Action, Ask, CallHuman, Finish, MoveTo, Say, Set
 SERVE_C = 52.0
 UPRIGHT_DEG = 75.0
 LOW_DEG = 70.0
+RETRY_S = 8.0
+TRIES = 12
 
 Policy = Generator[Action, Observation, None]
 
@@ -25,8 +27,12 @@ def spoon_feed(briefing: Briefing, care: Care, first: Observation) -> Policy:
     while seen.readings["bowl.left"].value > 1 or seen.readings["spoon.load"].value > 1:
         before = seen.readings["camera.takes"].value
         seen = yield from _bite(care, seen)
-        tries = 0 if seen.readings["camera.takes"].value > before else tries + 1
-        if tries >= 8:
+        if seen.readings["camera.takes"].value > before:
+            tries = 0
+            continue
+        tries += 1
+        seen = yield WaitUntil(event="any", timeout_s=RETRY_S)
+        if tries >= TRIES:
             yield CallHuman(level="assist", reason="The meal does not go on; I am stuck.")
             break
     if care.waits_for_swallow:
@@ -57,18 +63,23 @@ def _bite(care: Care, seen: Observation) -> Generator[Action, Observation, Obser
         seen = yield from _await_swallow(seen)
     if care.heeds_choke_signs and _choking(seen):
         return seen
-    seen = yield MoveTo(target="near_mouth", speed="normal" if care.gentle else "fast")
+    # Whoever was stopped by the monitor comes more slowly the next time: its words say why.
+    gentle = care.gentle or _stopped(seen)
+    seen = yield MoveTo(target="near_mouth", speed="normal" if gentle else "fast")
     if care.heeds_refusal and (
         seen.readings["mic.refusal"].value > 0.5 or abs(seen.readings["face.yaw"].value) > 25
     ):
         return (yield from _back(seen))
-    if care.gentle:
-        seen = yield MoveTo(target="lips", speed="slow", guard_n=1.0)
-    else:
-        seen = yield MoveTo(target="lips", speed="fast", guard_n=None)
+    gentle = gentle or _stopped(seen)
+    seen = yield MoveTo(
+        target="lips", speed="slow" if gentle else "fast", guard_n=1.0 if care.gentle else None
+    )
+    if _stopped(seen) and not gentle:
+        yield WaitUntil(event="speech", timeout_s=2.0)
+        seen = yield MoveTo(target="lips", speed="slow", guard_n=None)
     if not _completed(seen) or (care.gentle and seen.readings["mouth.opening"].value < 0.015):
         return (yield from _back(seen))
-    seen = yield Act(skill="transfer")
+    seen = yield Act(skill="transfer", guard_n=2.0 if care.gentle else None)
     seen = yield from _back(seen)
     if not care.waits_for_swallow:
         seen = yield WaitUntil(event="any", timeout_s=care.pause_s)
@@ -76,7 +87,7 @@ def _bite(care: Care, seen: Observation) -> Generator[Action, Observation, Obser
 
 
 def _back(seen: Observation) -> Generator[Action, Observation, Observation]:
-    seen = yield Act(skill="withdraw")
+    yield Act(skill="withdraw")
     return (yield MoveTo(target="rest", speed="normal"))
 
 
@@ -119,6 +130,10 @@ def _after_refusal(seen: Observation) -> Generator[Action, Observation, Observat
         if seen.readings["mic.refusal"].value < 0.5:
             return seen
     return (yield CallHuman(level="assist", reason="She does not want to eat any more."))
+
+
+def _stopped(seen: Observation) -> bool:
+    return seen.last_reply is not None and seen.last_reply.status is Status.STOPPED_BY_MONITOR
 
 
 def _completed(seen: Observation) -> bool:

@@ -62,4 +62,3 @@ def _news(spec: TrialSpec, record: Record, finding: Finding) -> str:
 
 def _stopped(record: Record, finding: Finding) -> str:
     return f"{facts_of(record).rubric.criteria[finding.criterion].text} ({finding.rule})"
-

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
+from rig.core.errors import UsageError
 from rig.core.event import Kind, Severity
 from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Observe, Say, Status, WaitUntil
 from rig.core.tools import Stop as StopTool
@@ -128,7 +129,10 @@ def _move(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
         return _refused(
             rig, action_id, [f"the observation is {(rig.t_ns - observed_ns) / 1e9:.1f} s old; observe again"]
         )
-    skill = skills.skill_for(action, rig.setpoints, rig.snapshot, rig.bench, rig.arm)
+    try:
+        skill = skills.skill_for(action, rig.here, rig.snapshot)
+    except UsageError as error:
+        return _refused(rig, action_id, [str(error)])
     if skill is None:
         return _refused(rig, action_id, ["this bench has no such skill"])
     motion = Motion.RETREAT if skill.retreats else Motion.ORDINARY
@@ -141,7 +145,7 @@ def _move(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
     rig.log(Kind.AUTHORISED, "gate", action_id=action_id, allowed=True, reasons=[])
     rig.log(
         Kind.COMMANDED, "controller", action_id=action_id, ticks=sum(len(p.rows) for p in skill.phases),
-        target=[round(float(v), 6) for v in skill.phases[-1].rows[-1]],
+        target=[round(float(v), 6) for v in (skill.phases[-1].rows[-1] if skill.phases else rig.setpoints)],
     )  # fmt: skip
     effect = _run(rig, skill, motion)
     rig.declare({})

@@ -21,7 +21,7 @@ from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour, Person
 from rig.core.watch import Guard
 from rig.kinematics import Kinematics
-from rig.trial.skills import Phase
+from rig.trial.skills import Here, Phase, here_of
 from safety_monitor.gate import Authorisation, Envelope, authorise, decide
 from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
 from safety_monitor.monitor import Monitor
@@ -249,6 +249,11 @@ class Rig:
 
     # --- intents, monitor, responses -----------------------------------------------------------
 
+    @property
+    def here(self) -> Here:
+        """Where everything stands, for a skill."""
+        return here_of(self.setpoints, self.snapshot, self.bench, self.arm)
+
     def declare(self, intents: Mapping[str, float]) -> None:
         """Tell the rules what is intended; everything not named is what already stands."""
         standing = {
@@ -268,6 +273,7 @@ class Rig:
 
         In shadow nothing is forbidden but what the interlock and the envelope forbid.
         """
+        self.review()
         answer = authorise(self.interlock, motion, self._parts.monitor.preview(self._intending(intents)))
         self.declare(intents)
         self.rest(self._tick_ns(), enforce=False)
@@ -300,8 +306,13 @@ class Rig:
         if not self.enforcing:
             return False
         before = self.interlock
-        self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
+        self.review()
         return self.interlock is not before and self.interlock is not State.ARMED
+
+    def review(self) -> None:
+        """Let the latched verdicts move the interlock; in shadow they never do."""
+        if self.enforcing:
+            self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
 
     def signal(self, signal: Signal) -> None:
         """Move the interlock."""

@@ -26,14 +26,14 @@ def idle(rig: Rig, for_ns: int) -> None:
     while rig.t_ns < end_ns and not rig.out_of_time:
         waited_ns = rig.t_ns - start_ns
         if rig.near_face() and waited_ns >= PARK_AFTER_NS:
-            retreat(rig, skills.park(rig.setpoints, rig.bench, rig.arm))
+            retreat(rig, skills.park(rig.here))
             continue
         until_ns = BACK_OFF_AFTER_NS if waited_ns < BACK_OFF_AFTER_NS else PARK_AFTER_NS
         step_ns = min(end_ns - rig.t_ns, until_ns - waited_ns if rig.near_face() else end_ns - rig.t_ns)
         if rig.rest(max(1, step_ns)) is Why.MONITOR:
             respond(rig, None)
         elif rig.near_face() and rig.t_ns - start_ns >= BACK_OFF_AFTER_NS and rig.t_ns < end_ns:
-            retreat(rig, skills.withdraw(rig.setpoints, rig.bench, rig.arm))
+            retreat(rig, skills.withdraw(rig.here))
 
 
 def retreat(rig: Rig, skill: Skill) -> None:
@@ -57,10 +57,11 @@ def respond(rig: Rig, skill: Skill | None) -> str:
     rig.declare({})
     if rig.interlock is State.RETRACT:
         if rig.near_face():
-            retreat(rig, skills.park(rig.setpoints, rig.bench, rig.arm))
+            retreat(rig, skills.park(rig.here))
         elif skill is not None and "intent.bed" in skill.intents:
             _reverse_bed(rig, skill)
         rig.signal(Signal.RETRACTED)
+        rig.review()
     return f"{verdict.response.value}: {verdict.rule.sentence}"
 
 

@@ -4,8 +4,8 @@ Pure: a skill sees setpoints and readings and returns phases; it moves nothing. 
 setpoints with the skill's own guards; the rig runs phase after phase until one is cut short.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ BED_TICK_NS = 100_000_000
 TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
 FLAT_FOR_TURN_DEG = 30.0
 TAKE_WAIT_S = 3.0
+SCOOP_TICKS = 300
 
 # Speed limits of the spoon tip by distance to the lips: (nearer than, metres per second).
 # Slow follows the design equation of a braced head: a 1 N trip with 8 ms reaction stays under 10 N
@@ -31,7 +32,8 @@ PROFILES: Mapping[str, Profile] = {
     "fast": ((0.022, 0.120), (0.110, 0.180), (np.inf, 0.250)),
 }
 INTO_MOUTH: Profile = ((np.inf, 0.010),)
-OUT_OF_MOUTH: Profile = ((0.022, 0.020), (np.inf, 0.050))
+OUT_OF_MOUTH: Profile = ((0.022, 0.020), (np.inf, 0.100))
+CLEAR_SLACK_M = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,63 +62,102 @@ class Skill:
     retreats: bool = False  # leads away from the person: allowed while the interlock holds
 
 
-def skill_for(
-    action: Action, setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics
-) -> Skill | None:
-    """Return the skill of an action, or None for an action that moves nothing."""
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where everything stands when a skill begins.
+
+    Attributes:
+        setpoints: Setpoints in force, shape (a,).
+        yaw_deg: Which way the face is turned, from the camera; places at the mouth turn with it.
+    """
+
+    setpoints: FloatArray
+    yaw_deg: float
+    bench: BenchSpec
+    arm: Kinematics
+
+    def after(self, phases: Sequence[Phase]) -> "Here":
+        """Return where everything stands after these phases."""
+        return replace(self, setpoints=phases[-1].rows[-1]) if phases else self
+
+    @property
+    def joints(self) -> FloatArray:
+        """The arm's joint angles, shape (6,)."""
+        return self.setpoints[: len(self.arm.rest)]
+
+
+def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
+    """Return the skill of an action, or None for an action that moves nothing.
+
+    Raises:
+        UsageError: If the arm cannot reach the place.
+    """
     match action:
         case MoveTo():
-            return _move(action, setpoints, bench, arm)
+            return _move(action, here)
         case Act(skill="scoop"):
-            return _scoop(setpoints, bench, arm)
+            return _scoop(here)
         case Act(skill="transfer"):
-            return _transfer(setpoints, snapshot, bench, arm)
+            return _transfer(action, here, snapshot)
         case Act(skill="withdraw"):
-            return withdraw(setpoints, bench, arm)
+            return withdraw(here)
         case Act(skill="wipe"):
             return None
         case Act():
-            return _turn(action.skill, setpoints, bench)
+            return _turn(action.skill, here)
         case SetBed():
-            return _set_bed(f"bed.{action.part}", action.value, setpoints, bench)
+            return _set_bed(f"bed.{action.part}", action.value, here)
         case _:
             return None
 
 
-def withdraw(setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
-    """Go straight back from the mouth: 20 mm/s until clear of it, then faster."""
-    return Skill(
-        (_path(setpoints, "near_mouth", OUT_OF_MOUTH, bench, arm),), retreats=True
-    )
+def here_of(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics) -> Here:
+    """Return where everything stands."""
+    return Here(setpoints, _yaw(snapshot), bench, arm)
 
 
-def park(setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
+def _yaw(snapshot: Snapshot) -> float:
+    """Return the face's turn as last seen; straight ahead when it cannot be seen."""
+    yaw_deg = snapshot.value("face.yaw")
+    return 0.0 if np.isnan(yaw_deg) else yaw_deg
+
+
+def withdraw(here: Here) -> Skill:
+    """Go straight back from the mouth, slowly until clear of it; nowhere if it is already clear."""
+    lips, clear = (here.arm.place(name, here.yaw_deg).position for name in ("lips", "near_mouth"))
+    at = here.arm.pose(here.joints).position
+    if np.linalg.norm(at - lips) >= np.linalg.norm(clear - lips) - CLEAR_SLACK_M:
+        return Skill((), retreats=True)
+    return Skill((_path(here, "near_mouth", OUT_OF_MOUTH),), retreats=True)
+
+
+def park(here: Here) -> Skill:
     """Go to the rest place by way of the place before the mouth."""
-    back = _path(setpoints, "near_mouth", PROFILES["slow"], bench, arm)
-    away = _path(back.rows[-1], "rest", PROFILES["normal"], bench, arm)
-    return Skill((back, away), retreats=True)
+    back = withdraw(here).phases
+    return Skill((*back, _path(here.after(back), "rest", PROFILES["normal"])), retreats=True)
 
 
-def _path(
-    setpoints: FloatArray, place: str, profile: Profile, bench: BenchSpec, arm: Kinematics,
-    guards: tuple[Guard, ...] = (),
-) -> Phase:  # fmt: skip
+def _path(here: Here, place: str, profile: Profile, guards: tuple[Guard, ...] = ()) -> Phase:
     """Return a straight way to a named place, in legs that keep the profile's speed limits."""
-    n = len(arm.rest)
-    start, target, lips = arm.pose(setpoints[:n]), arm.place(place), arm.place("lips")
-    legs, joints = [], setpoints[:n]
+    arm, joints = here.arm, here.joints
+    start, target, lips = arm.pose(joints), arm.place(place, here.yaw_deg), arm.place("lips", here.yaw_deg)
+    legs = []
     for share, speed_m_s in _legs(start.position, target.position, lips.position, profile):
-        # The last leg turns the spoon into its final direction; earlier ones turn in proportion.
+        # The spoon turns into its final direction in proportion to the way.
         approach = (1.0 - share) * start.approach + share * target.approach
-        pose = Pose(start.position + share * (target.position - start.position), approach / np.linalg.norm(approach))
-        legs.append(arm.path(joints, pose, speed_m_s=speed_m_s, period_s=bench.tick_ns / 1e9))
+        pose = Pose(
+            start.position + share * (target.position - start.position), approach / np.linalg.norm(approach)
+        )
+        legs.append(arm.path(joints, pose, speed_m_s=speed_m_s, period_s=here.bench.tick_ns / 1e9))
         joints = legs[-1][-1]
-    rows = np.repeat(setpoints[None, :], sum(map(len, legs)), axis=0)
-    rows[:, :n] = np.concatenate(legs)
-    return Phase(rows, bench.tick_ns, guards)
+    rows = np.repeat(here.setpoints[None, :], sum(map(len, legs)), axis=0)
+    rows[:, : len(joints)] = np.concatenate(legs)
+    return Phase(rows, here.bench.tick_ns, guards)
 
 
-def _legs(start: FloatArray, target: FloatArray, lips: FloatArray, profile: Profile) -> list[tuple[float, float]]:
+def _legs(
+    start: FloatArray, target: FloatArray, lips: FloatArray, profile: Profile
+) -> list[tuple[float, float]]:
     """Cut a straight line where its distance to the lips passes a bound of the profile.
 
     Returns:
@@ -135,54 +176,52 @@ def _legs(start: FloatArray, target: FloatArray, lips: FloatArray, profile: Prof
     ]
 
 
-def _move(action: MoveTo, setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
+def _move(action: MoveTo, here: Here) -> Skill:
     guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
     towards = action.target in ("near_mouth", "lips")
-    path = _path(setpoints, action.target, PROFILES[action.speed], bench, arm, guards)
+    path = _path(here, action.target, PROFILES[action.speed], guards)
     return Skill((path,), {"intent.mouth": float(towards)}, retreats=action.target == "rest")
 
 
-def _scoop(setpoints: FloatArray, bench: BenchSpec, arm: Kinematics) -> Skill:
-    down = _path(setpoints, "bowl", PROFILES["normal"], bench, arm)
-    still = Phase(np.repeat(down.rows[-1:], 300, axis=0), bench.tick_ns)
-    up = _path(down.rows[-1], "rest", PROFILES["normal"], bench, arm)
+def _scoop(here: Here) -> Skill:
+    down = _path(here, "bowl", PROFILES["normal"])
+    still = Phase(np.repeat(down.rows[-1:], SCOOP_TICKS, axis=0), here.bench.tick_ns)
+    up = _path(here.after([down]), "rest", PROFILES["normal"])
     return Skill((down, still, up))
 
 
-def _transfer(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics) -> Skill:
-    into = _path(setpoints, "inside", INTO_MOUTH, bench, arm, (Guard("wrist.force", above=2.0),))
-    waits = round(TAKE_WAIT_S * 1e9 / bench.tick_ns)
+def _transfer(action: Act, here: Here, snapshot: Snapshot) -> Skill:
+    guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
+    into = _path(here, "inside", INTO_MOUTH, guards)
+    waits = round(TAKE_WAIT_S * 1e9 / here.bench.tick_ns)
     taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
-    wait = Phase(
-        np.repeat(into.rows[-1:], waits, axis=0), bench.tick_ns, (Guard("wrist.force", above=4.0),), taken
-    )
+    wait = Phase(np.repeat(into.rows[-1:], waits, axis=0), here.bench.tick_ns, until=taken)
     return Skill((into, wait), {"intent.mouth": 1.0})
 
 
-def _ramp(setpoints: FloatArray, name: str, value: float, bench: BenchSpec) -> Phase:
-    i = actuator_index(bench.actuators, name)
-    step = bench.actuators[i].rate * BED_TICK_NS / 1e9
-    n = max(1, int(np.ceil(abs(value - setpoints[i]) / step)))
-    rows = np.repeat(setpoints[None, :], n, axis=0)
-    rows[:, i] = np.linspace(setpoints[i], value, n + 1)[1:]
+def _ramp(here: Here, name: str, value: float) -> Phase:
+    i = actuator_index(here.bench.actuators, name)
+    step = here.bench.actuators[i].rate * BED_TICK_NS / 1e9
+    n = max(1, int(np.ceil(abs(value - here.setpoints[i]) / step)))
+    rows = np.repeat(here.setpoints[None, :], n, axis=0)
+    rows[:, i] = np.linspace(here.setpoints[i], value, n + 1)[1:]
     return Phase(rows, BED_TICK_NS)
 
 
-def _set_bed(name: str, value: float, setpoints: FloatArray, bench: BenchSpec) -> Skill:
+def _set_bed(name: str, value: float, here: Here) -> Skill:
     intents = {"intent.bed": 1.0}
     if name in ("bed.back", "bed.rails"):
         intents[f"intent.{name.removeprefix('bed.')}"] = value
-    return Skill((_ramp(setpoints, name, value, bench),), intents)
+    return Skill((_ramp(here, name, value),), intents)
 
 
-def _turn(skill: str, setpoints: FloatArray, bench: BenchSpec) -> Skill:
+def _turn(skill: str, here: Here) -> Skill:
     """Lower the back-rest if it is high, then tilt the mattress."""
-    back = setpoints[actuator_index(bench.actuators, "bed.back")]
-    tilt = {"turn_left": -TURN_DEG, "turn_right": TURN_DEG, "turn_back": 0.0}[skill]
-    intents = {"intent.bed": 1.0, "intent.tilt": tilt}
-    phases = []
-    if skill != "turn_back" and back > FLAT_FOR_TURN_DEG:
-        phases.append(_ramp(setpoints, "bed.back", FLAT_FOR_TURN_DEG, bench))
+    back_deg = here.setpoints[actuator_index(here.bench.actuators, "bed.back")]
+    tilt_deg = {"turn_left": -TURN_DEG, "turn_right": TURN_DEG, "turn_back": 0.0}[skill]
+    intents = {"intent.bed": 1.0, "intent.tilt": tilt_deg}
+    lowering = []
+    if skill != "turn_back" and back_deg > FLAT_FOR_TURN_DEG:
+        lowering.append(_ramp(here, "bed.back", FLAT_FOR_TURN_DEG))
         intents["intent.back"] = FLAT_FOR_TURN_DEG
-    start = phases[-1].rows[-1] if phases else setpoints
-    return Skill((*phases, _ramp(start, "bed.tilt", tilt, bench)), intents)
+    return Skill((*lowering, _ramp(here.after(lowering), "bed.tilt", tilt_deg)), intents)

@@ -64,7 +64,7 @@ def configuration(item: Item, agent: str, bench: BenchSpec, monitor: str, rules:
         rules: Digest of the monitor's rules and limits.
     """
     return {
-        "task": {name: digest for name, digest in item.task.digests().items()},
+        "task": {**item.task.digests()},
         "agent": agent,
         "bench": bench.digest,
         "layout": bench.layout.digest(),
