@@ -22,8 +22,9 @@ from safety_monitor.nodes import (
     walk,
 )
 from safety_monitor.rule import ACTUATING, Rule
-from safety_monitor.words import span, words
+from safety_monitor.words import Speaker, span
 
+_SAY = Speaker()
 WATCH_S = 16 * 3600.0
 """The longest job; a test that alarms by chance more than once in a hundred of them is refused."""
 
@@ -65,7 +66,7 @@ def _windows(node: Node, layout: Layout) -> Iterator[str]:
             yield from _short("window", span_ns, node, layout)
             samples = span_ns / (layout[x.channel].period_s * 1e9)
             if samples > WINDOW_LIMIT:
-                yield f"window: {words(node)} holds {samples:.0f} samples, at most {WINDOW_LIMIT} fit"
+                yield f"window: {_SAY.words(node)} holds {samples:.0f} samples, at most {WINDOW_LIMIT} fit"
 
 
 def _ranges(node: Node) -> Iterator[str]:
@@ -75,7 +76,7 @@ def _ranges(node: Node) -> Iterator[str]:
         sensor = _sensor(side)
         if sensor is not None and isinstance(other, Constant) and not sensor.low < other.value < sensor.high:
             reach = f"{sensor.low:g} to {sensor.high:g} {sensor.unit}"
-            yield f"limit: {words(node)}, but {sensor.channel} can only report {reach}"
+            yield f"limit: {_SAY.words(node)}, but {sensor.channel} can only report {reach}"
 
 
 def _sensor(x: Numeric) -> Measured | None:
@@ -95,12 +96,12 @@ def _stuck(node: Node, layout: Layout) -> Iterator[str]:
         return
     channel = layout[node.left.x.channel]
     if channel.noise <= 0:
-        yield f"condition: {words(node)}, but {channel.name} has no noise and may rightly stand still"
+        yield f"condition: {_SAY.words(node)}, but {channel.name} has no noise and may rightly stand still"
         return
     expected = chance_alarms(channel, node.right.value)
     if expected > 0.01:
         yield (
-            f"condition: {words(node)} happens by chance {expected:.2g} times in {WATCH_S / 3600:.0f} h "
+            f"condition: {_SAY.words(node)} happens by chance {expected:.2g} times in {WATCH_S / 3600:.0f} h "
             f"with a healthy sensor; wait longer"
         )
 

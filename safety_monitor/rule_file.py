@@ -16,6 +16,7 @@ from safety_monitor.nodes import Constant, Measured
 from safety_monitor.parser import span_ns
 from safety_monitor.rule import ACTUATING, Response, Rule, leading_comparison
 from safety_monitor.templates import SIDES, TEMPLATES, Kind, Slots, Template
+from safety_monitor.words import Speaker
 
 Text = Annotated[str, Field(min_length=1)]
 Responding = Literal["advise", "call", "hold", "retract", "stop"]
@@ -143,7 +144,7 @@ class _Reader:
         if slots is None:
             return None
         try:
-            violated, sentence = template.violation(slots), template.says(slots)
+            violated, sentence = template.violation(slots), template.says(slots, Speaker.of(self._layout))
         except UsageError as error:
             self.wrong("template", error)
             return None

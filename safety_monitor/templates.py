@@ -17,6 +17,7 @@ from safety_monitor.nodes import (
     Constant,
     Held,
     Measured,
+    Node,
     Not,
     Numeric,
     Or,
@@ -28,7 +29,7 @@ from safety_monitor.nodes import (
     Within,
 )
 from safety_monitor.units import aligned, combined, composed
-from safety_monitor.words import span, words
+from safety_monitor.words import Speaker, span
 
 
 class Kind(StrEnum):
@@ -70,6 +71,16 @@ class Slots:
         """Return on which side of the event the condition is barred; ``both`` unless said."""
         return cast(str, self._filled.get("side", "both"))
 
+    def say(self, name: str, kind: Kind, speaker: Speaker) -> str:
+        """Return what stands in a slot, in words."""
+        match kind:
+            case Kind.SPAN:
+                return span(self.span(name))
+            case Kind.SIDE:
+                return "before or after" if self.side() == "both" else self.side()
+            case _:
+                return speaker.words(cast(Node, self._filled[name]))
+
     def scope(self) -> Truth | None:
         """Return the scope, None where the rule always applies."""
         return cast("Truth | None", self._filled.get("scope"))
@@ -82,14 +93,14 @@ class Template:
     Attributes:
         slots: Kind of each slot that must be filled.
         watch: From the slots to the condition that must never be true.
-        sentence: From the slots to the sentence for people.
+        sentence: The sentence for people, with the slots' names in braces.
         optional: Kind of each slot that may be left out, beside ``scope``.
         scope_inside: The scope belongs inside the form rather than around it.
     """
 
     slots: Mapping[str, Kind]
     watch: Callable[[Slots], Truth]
-    sentence: Callable[[Slots], str]
+    sentence: str
     optional: Mapping[str, Kind] | None = None
     scope_inside: bool = False
 
@@ -102,12 +113,15 @@ class Template:
         watched, scope = self.watch(slots), slots.scope()
         return watched if scope is None or self.scope_inside else And((scope, watched))
 
-    def says(self, slots: Slots) -> str:
+    def says(self, slots: Slots, speaker: Speaker) -> str:
         """Return the sentence, scope included."""
-        sentence, scope = self.sentence(slots), slots.scope()
+        said = {
+            name: slots.say(name, kind, speaker) for name, kind in self.known().items() if name != "scope"
+        }
+        sentence, scope = self.sentence.format_map(said), slots.scope()
         if scope is None:
             return f"{sentence[0].upper()}{sentence[1:]}."
-        return f"While {words(scope)}: {sentence}."
+        return f"While {speaker.words(scope)}: {sentence}."
 
 
 def _in_scope(slots: Slots, x: Truth) -> Truth:
@@ -144,67 +158,48 @@ def _stale(slots: Slots) -> Truth:
 
 
 _P = {"condition": Kind.CONDITION}
+_NEVER = "it must never be that {condition}"
 TEMPLATES: Mapping[str, Template] = {
-    "never": Template(
-        _P, lambda s: s.truth("condition"), lambda s: f"it must never be that {words(s.truth('condition'))}"
-    ),
+    "never": Template(_P, lambda s: s.truth("condition"), _NEVER),
     "never-longer": Template(
         {**_P, "for": Kind.SPAN},
         lambda s: Held(_in_scope(s, s.truth("condition")), s.span("for")),
-        lambda s: f"it must never be for {span(s.span('for'))} or longer that {words(s.truth('condition'))}",
+        "it must never be for {for} or longer that {condition}",
         scope_inside=True,
     ),
-    "while": Template(
-        {**_P, "scope": Kind.CONDITION},
-        lambda s: s.truth("condition"),
-        lambda s: f"it must never be that {words(s.truth('condition'))}",
-    ),
+    "while": Template({**_P, "scope": Kind.CONDITION}, lambda s: s.truth("condition"), _NEVER),
     "after": Template(
         {**_P, "event": Kind.CONDITION, "for": Kind.SPAN},
         lambda s: And((s.truth("condition"), Within(s.truth("event"), s.span("for")))),
-        lambda s: (
-            f"for {span(s.span('for'))} after {words(s.truth('event'))}, "
-            f"it must never be that {words(s.truth('condition'))}"
-        ),
+        "for {for} after {event}, it must never be that {condition}",
     ),
     "apart": Template(
         {**_P, "event": Kind.CONDITION, "for": Kind.SPAN},
         _apart,
-        lambda s: (
-            f"{words(s.truth('condition'))} must not come within {span(s.span('for'))} "
-            f"{'before or after' if s.side() == 'both' else s.side()} {words(s.truth('event'))}"
-        ),
+        "it must never be that {condition} within {for} {side} {event}",
         optional={"side": Kind.SIDE},
     ),
     "response": Template(
         {"event": Kind.CONDITION, "answer": Kind.CONDITION, "within": Kind.SPAN},
         lambda s: Unanswered(s.truth("event"), s.truth("answer"), s.span("within")),
-        lambda s: (
-            f"when {words(s.truth('event'))}, then within {span(s.span('within'))} {words(s.truth('answer'))}"
-        ),
+        "when {event}, then within {within} it must be that {answer}",
     ),
     "only-if": Template(
         {**_P, "event": Kind.CONDITION, "for": Kind.SPAN},
         lambda s: And((s.truth("condition"), Not(Within(s.truth("event"), s.span("for"))))),
-        lambda s: (
-            f"{words(s.truth('condition'))} only if {words(s.truth('event'))} "
-            f"in the last {span(s.span('for'))}"
-        ),
+        "it may be that {condition} only if in the last {for} {event}",
     ),
     "hold-until": Template(
         {**_P, "event": Kind.CONDITION, "until": Kind.CONDITION, "for": Kind.SPAN},
         lambda s: And(
             (Not(s.truth("condition")), Since(Not(s.truth("until")), s.truth("event"), s.span("for")))
         ),
-        lambda s: (
-            f"from when {words(s.truth('event'))} until {words(s.truth('until'))}, for at most "
-            f"{span(s.span('for'))}, {words(s.truth('condition'))}"
-        ),
+        "from when {event} until {until}, for at most {for}, it must be that {condition}",
     ),
     "rate": Template(
         {"channel": Kind.CHANNEL, "at_most": Kind.NUMBER},
         _too_fast,
-        lambda s: f"{words(s.channel('channel'))} must not change faster than {words(s.number('at_most'))}",
+        "{channel} must not change faster than {at_most}",
     ),
     "distance": Template(
         {
@@ -215,18 +210,12 @@ TEMPLATES: Mapping[str, Template] = {
             "brake": Kind.NUMBER,
         },
         _too_close,
-        lambda s: (
-            f"{words(s.number('gap'))} must leave room to stop from {words(s.number('speed'))} and keep "
-            f"{words(s.number('keep'))} (reaction {words(s.number('reaction'))}, "
-            f"braking {words(s.number('brake'))})"
-        ),
+        "{gap} must leave room to stop from {speed} and keep {keep} (reaction {reaction}, braking {brake})",
     ),
     "fresh": Template(
         {"channel": Kind.CHANNEL, "within": Kind.SPAN},
         _stale,
-        lambda s: (
-            f"{words(s.channel('channel'))} must be measured and believable within {span(s.span('within'))}"
-        ),
+        "{channel} must be measured, and believable, within {within}",
     ),
 }
 """Every form of rule by name."""

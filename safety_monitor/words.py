@@ -1,7 +1,11 @@
 """Expressions read aloud: the sentences shown to caregivers are made from what is evaluated."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from rig.core.channel import Layout
 from safety_monitor.nodes import (
     FOREVER,
     Absolute,
@@ -27,11 +31,14 @@ from safety_monitor.nodes import (
     Valid,
     Window,
     Within,
+    is_numeric,
 )
 
 _COMPARED = {
     "<": "below", "<=": "at most", ">": "above", ">=": "at least", "==": "equal to", "!=": "other than",
 }  # fmt: skip
+_CLAUSE = re.compile(r"[,;:]")
+_FLAG = re.compile(r"^1 (while|where) ")
 _UNITS = (
     (3_600_000_000_000, "h"),
     (60_000_000_000, "min"),
@@ -53,78 +60,125 @@ def span(span_ns: int) -> str:
     return f"{span_ns} ns"
 
 
-def _unit(unit: str) -> str:
-    return "" if unit == "1" else f" {unit}"
+def quantity(value: float, unit: str) -> str:
+    """Return a number with its unit, small lengths in millimetres.
+
+    >>> quantity(0.1, "m"), quantity(0.065, "m/s"), quantity(2.0, "1")
+    ('100 mm', '65 mm/s', '2')
+    """
+    if unit in ("m", "m/s") and 0 < abs(value) < 1:
+        return f"{1000 * value:g} m{unit}"
+    return f"{value:g}" if unit == "1" else f"{value:g} {unit}"
 
 
-def _joined(parts: Sequence[Node], word: str) -> str:
-    """Join parts; a part that is itself joined stands in brackets."""
-    return f" {word} ".join(f"({words(p)})" if isinstance(p, And | Or | Since) else words(p) for p in parts)
+def _clause(text: str) -> str:
+    """Return the first clause of a channel's text, all of it where that is a single word."""
+    first = _CLAUSE.split(text)[0]
+    return first if " " in first else text
 
 
-def words(node: Node) -> str:
-    """Return ``node`` in words."""
-    match node:
-        case Constant(value=value, unit=unit):
-            return f"{value:g}{_unit(unit)}"
-        case Measured(channel=channel):
-            return channel
-        case Arithmetic(op="-", left=Constant(value=0.0), right=right):
-            return f"minus {words(right)}"
-        case Arithmetic(op=op, left=left, right=right):
-            return f"({words(left)} {op} {words(right)})"
-        case Absolute(x=x):
-            return f"the size of {words(x)}"
-        case Extreme(op=op, args=args):
-            which = "smallest" if op == "min" else "largest"
-            return f"the {which} of {', '.join(map(words, args))}"
-        case Rate(x=x):
-            return f"the rate of {words(x)}"
-        case Window(op=op, x=x, span_ns=span_ns):
-            return f"the {op} {words(x)} of the last {span(span_ns)}"
-        case Age(x=x):
-            return f"the age of {words(x)}"
-        case Unchanged(x=x):
-            return f"the time {words(x)} has not changed"
-        case Times(x=x, span_ns=span_ns):
-            return f"how often in the last {span(span_ns)} it began that {words(x)}"
-        case Compare(op=op, left=left, right=right):
-            return f"{words(left)} is {_COMPARED[op]} {words(right)}"
-        case _:
-            return _condition(node)
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Says nodes in words.
 
+    Attributes:
+        texts: What each channel measures, in words; a channel that is not named keeps its own name.
+    """
 
-def _condition(node: Node) -> str:
-    match node:
-        case Not(x=Valid(x=x)):
-            return f"{words(x)} cannot be believed"
-        case Not(x=x):
-            return f"it is not so that {words(x)}"
-        case And(args=args):
-            return _joined(args, "and")
-        case Or(args=args):
-            return _joined(args, "or")
-        case Held(x=x, span_ns=span_ns):
-            return f"{_joined([x], '')} without a break for {span(span_ns)}"
-        case Within(x=x, span_ns=span_ns):
-            when = (
-                "at some moment so far"
-                if span_ns >= FOREVER
-                else f"at some moment of the last {span(span_ns)}"
-            )
-            return f"{_joined([x], '')} {when}"
-        case Since(x=x, start=start, span_ns=span_ns):
-            when = "" if span_ns >= FOREVER else f" in the last {span(span_ns)}"
-            return f"{_joined([x], '')} ever since {_joined([start], '')}{when}"
-        case Unanswered(call=call, answer=answer, span_ns=span_ns):
-            return f"{_joined([call], '')} and for {span(span_ns)} not {_joined([answer], '')}"
-        case Begins(x=x):
-            return f"{_joined([x], '')} begins"
-        case Rises(x=x):
-            return f"{words(x)} goes up"
-        case Changes(x=x):
-            return f"{words(x)} changes"
-        case Valid(x=x):
-            return f"{words(x)} can be believed"
-        case _:
-            raise TypeError(f"no words for {node!r}")
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, layout: Layout) -> "Speaker":
+        """Return a speaker that knows the channels of a layout by what they measure."""
+        short = {c.name: _clause(c.text) for c in layout if c.text}
+        twice = {text for text, n in Counter(short.values()).items() if n > 1}
+        return cls({name: f"{text} ({name})" if text in twice else text for name, text in short.items()})
+
+    def words(self, node: Node) -> str:
+        """Return ``node`` in words."""
+        return self._condition(node) if not is_numeric(node) else self._number(node)
+
+    def _joined(self, parts: Sequence[Node], word: str) -> str:
+        """Join parts; a part that is itself joined stands in brackets."""
+        said = (f"({self.words(p)})" if isinstance(p, And | Or | Since) else self.words(p) for p in parts)
+        return f" {word} ".join(said)
+
+    def _channel(self, x: Measured) -> str:
+        text = self.texts.get(x.channel, "")
+        return x.channel if _FLAG.match(text) or not text else text
+
+    def _flag(self, node: Compare) -> str | None:
+        """Return a comparison of a flag with a half as what the flag means, None for another comparison."""
+        if not (isinstance(node.left, Measured) and node.right == Constant(0.5, "1")):
+            return None
+        text = self.texts.get(node.left.channel, "")
+        if not _FLAG.match(text) or node.op not in (">", "<"):
+            return None
+        meaning = _FLAG.sub("", text)
+        return meaning if node.op == ">" else f"it is not so that {meaning}"
+
+    def _number(self, node: Node) -> str:
+        match node:
+            case Constant(value=value, unit=unit):
+                return quantity(value, unit)
+            case Measured():
+                return self._channel(node)
+            case Arithmetic(op=op, left=left, right=right):
+                return f"({self.words(left)} {op} {self.words(right)})"
+            case Absolute(x=x):
+                return f"the size of {self.words(x)}"
+            case Extreme(op=op, args=args):
+                which = "smallest" if op == "min" else "largest"
+                return f"the {which} of {', '.join(map(self.words, args))}"
+            case Rate(x=x):
+                return f"the rate of {self.words(x)}"
+            case Window(op=op, x=x, span_ns=span_ns):
+                return f"the {op} {self.words(x)} of the last {span(span_ns)}"
+            case Age(x=x):
+                return f"the age of {self.words(x)}"
+            case Unchanged(x=x):
+                return f"the time {self.words(x)} has not changed"
+            case Times(x=x, span_ns=span_ns):
+                return f"how often in the last {span(span_ns)} it began that {self.words(x)}"
+            case _:
+                raise TypeError(f"no words for {node!r}")
+
+    def _condition(self, node: Node) -> str:
+        match node:
+            case Compare(op=op, left=left, right=right):
+                return self._flag(node) or f"{self.words(left)} is {_COMPARED[op]} {self.words(right)}"
+            case Not(x=Valid(x=x)):
+                return f"{self.words(x)} cannot be believed"
+            case Not(x=x):
+                return f"it is not so that {self._joined([x], '')}"
+            case And(args=args):
+                return self._joined(args, "and")
+            case Or(args=args):
+                return self._joined(args, "or")
+            case Begins(x=x):
+                return f"{self._joined([x], '')} begins"
+            case Rises(x=x):
+                return f"{self.words(x)} goes up"
+            case Changes(x=x):
+                return f"{self.words(x)} changes"
+            case Valid(x=x):
+                return f"{self.words(x)} can be believed"
+            case _:
+                return self._timed(node)
+
+    def _timed(self, node: Node) -> str:
+        match node:
+            case Held(x=x, span_ns=span_ns):
+                return f"{self._joined([x], '')} without a break for {span(span_ns)}"
+            case Within(x=x, span_ns=span_ns):
+                forever = span_ns >= FOREVER
+                when = "at some moment so far" if forever else f"at some moment of the last {span(span_ns)}"
+                return f"{self._joined([x], '')} {when}"
+            case Since(x=x, start=start, span_ns=span_ns):
+                when = "" if span_ns >= FOREVER else f" in the last {span(span_ns)}"
+                return f"{self._joined([x], '')} ever since {self._joined([start], '')}{when}"
+            case Unanswered(call=call, answer=answer, span_ns=span_ns):
+                asked, answered = self._joined([call], ""), self._joined([answer], "")
+                return f"{asked} and for {span(span_ns)} not {answered}"
+            case _:
+                raise TypeError(f"no words for {node!r}")

@@ -30,27 +30,27 @@ FORMS = {
     "while": (
         {"scope": "gap < 100 mm", "condition": "force > 4 N"},
         n.And((NEAR, HIGH)),
-        "While gap is below 0.1 m: it must never be that force is above 4 N.",
+        "While gap is below 100 mm: it must never be that force is above 4 N.",
     ),
     "after": (
         {"condition": "force > 4 N", "event": "gap < 100 mm", "for": "2 s"},
         n.And((HIGH, n.Within(NEAR, 2000 * MS))),
-        "For 2 s after gap is below 0.1 m, it must never be that force is above 4 N.",
+        "For 2 s after gap is below 100 mm, it must never be that force is above 4 N.",
     ),
     "apart": (
         {"condition": "force > 4 N", "event": "gap < 100 mm", "for": "2 s", "side": "after"},
         n.And((HIGH, n.Within(NEAR, 2000 * MS))),
-        "Force is above 4 N must not come within 2 s after gap is below 0.1 m.",
+        "It must never be that force is above 4 N within 2 s after gap is below 100 mm.",
     ),
     "response": (
         {"event": "force > 4 N", "answer": "gap < 100 mm", "within": "2 s"},
         n.Unanswered(HIGH, NEAR, 2000 * MS),
-        "When force is above 4 N, then within 2 s gap is below 0.1 m.",
+        "When force is above 4 N, then within 2 s it must be that gap is below 100 mm.",
     ),
     "only-if": (
         {"condition": "force > 4 N", "event": "gap < 100 mm", "for": "2 s"},
         n.And((HIGH, n.Not(n.Within(NEAR, 2000 * MS)))),
-        "Force is above 4 N only if gap is below 0.1 m in the last 2 s.",
+        "It may be that force is above 4 N only if in the last 2 s gap is below 100 mm.",
     ),
     "hold-until": (
         {"condition": "force > 4 N", "event": "gap < 100 mm", "until": "flag > 0.5", "for": "2 s"},
@@ -64,7 +64,7 @@ FORMS = {
                 ),
             )
         ),
-        "From when gap is below 0.1 m until flag is above 0.5, for at most 2 s, force is above 4 N.",
+        "From when gap is below 100 mm until flag is above 0.5, for at most 2 s, it must be that force is above 4 N.",
     ),
     "rate": (
         {"channel": "force", "at_most": "100 N/s"},
@@ -74,12 +74,12 @@ FORMS = {
     "distance": (
         {"gap": "gap", "speed": "0.1 m/s", "keep": "5 mm", "reaction": "20 ms", "brake": "1 m/s^2"},
         None,
-        "Gap must leave room to stop from 0.1 m/s and keep 5 mm (reaction 20 ms, braking 1 m/s^2).",
+        "Gap must leave room to stop from 100 mm/s and keep 5 mm (reaction 20 ms, braking 1 m/s^2).",
     ),
     "fresh": (
         {"channel": "gap", "within": "150 ms"},
         n.Or((n.Not(n.Valid(GAP)), n.Compare(">", n.Age(GAP), n.Constant(0.15, "s")))),
-        "Gap must be measured and believable within 150 ms.",
+        "Gap must be measured, and believable, within 150 ms.",
     ),
 }
 
