@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analysis.columns import BoolArray, FloatArray
+from analysis.columns import FloatArray
 from rig.core.errors import UsageError
 
 
@@ -110,7 +109,7 @@ def trials_needed(failure_rate: float, failures: int = 0, confidence: float = 0.
 
 
 def monotone_bracket(
-    duration_s: FloatArray, passed: BoolArray, q: float, confidence: float = 0.95
+    duration_s: FloatArray, passes: FloatArray, trials: FloatArray, q: float, confidence: float = 0.95
 ) -> Interval:
     """Bracket the horizon at pass probability ``q`` assuming only that passing never gets easier.
 
@@ -121,8 +120,9 @@ def monotone_bracket(
     error at ``1 - confidence``. The upper end is the same from the longest duration down.
 
     Args:
-        duration_s: Duration of each independent unit, shape (n,).
-        passed: Whether it passed, shape (n,).
+        duration_s: Durations, in any order and repeated at will, shape (n,).
+        passes: Independent units of that duration that passed, shape (n,).
+        trials: All of them, shape (n,).
         q: Pass probability that defines the horizon.
         confidence: One-sided, for each end.
 
@@ -130,8 +130,8 @@ def monotone_bracket(
         ``low`` is 0 and ``high`` infinite where the trials do not show a bound.
     """
     durations, cell = np.unique(np.asarray(duration_s, np.float64), return_inverse=True)
-    trials = np.bincount(cell, minlength=len(durations))
-    passes = np.bincount(cell[np.asarray(passed, np.bool_)], minlength=len(durations))
+    trials = np.bincount(cell, trials, len(durations))
+    passes = np.bincount(cell, passes, len(durations))
     low, high = 0.0, math.inf
     for duration, units, good in _windows(durations, trials, passes, _enough(q, confidence)):
         if not exact_lower(good, units, confidence) >= q:
@@ -150,7 +150,7 @@ def _enough(q: float, confidence: float) -> int:
 
 
 def _windows(
-    durations: FloatArray, trials: NDArray[np.intp], passes: NDArray[np.intp], enough: int
+    durations: FloatArray, trials: FloatArray, passes: FloatArray, enough: int
 ) -> Iterator[tuple[float, int, int]]:
     """Yield each duration with the trials and passes from it on, until there are ``enough``.
 
@@ -159,7 +159,7 @@ def _windows(
     for i, duration in enumerate(durations):
         reached = np.cumsum(trials[i:])
         end = i + 1 + min(int(np.searchsorted(reached, enough)), len(reached) - 1)
-        yield float(duration), int(trials[i:end].sum()), int(passes[i:end].sum())
+        yield float(duration), round(trials[i:end].sum()), round(passes[i:end].sum())
 
 
 def _check(passes: int, trials: int, confidence: float) -> None:

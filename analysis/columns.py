@@ -43,11 +43,37 @@ class Factor:
 
     def take(self, rows: NDArray[Any]) -> "Factor":
         """Return the factor of the selected rows, with only the values they use."""
-        used, codes = np.unique(self.codes[rows], return_inverse=True)
-        return Factor(codes.astype(np.int32), tuple(self.names[i] for i in used))
+        chosen = self.codes[rows]
+        used = np.bincount(chosen, minlength=len(self.names)) > 0
+        rank = (np.cumsum(used) - 1).astype(np.int32)
+        names = tuple(name for name, kept in zip(self.names, used.tolist(), strict=True) if kept)
+        return Factor(rank[chosen], names)
 
     def is_(self, name: str) -> BoolArray:
         """Return which rows hold ``name``."""
         if name not in self.names:
             return np.zeros(len(self.codes), np.bool_)
         return np.equal(self.codes, self.names.index(name))
+
+
+def combine(*codes: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Number the combinations of several columns of small integers.
+
+    Args:
+        codes: Columns of integers from 0, shape (n,) each.
+
+    Returns:
+        The number of each row's combination, shape (n,), counting combinations in order of the first
+        column, then the second, ...; and a row that has each combination, shape (combinations,).
+    """
+    key = np.zeros(len(codes[0]), np.int64)
+    for column in codes:
+        key = key * (int(column.max(initial=0)) + 1) + column
+    if int(key.max(initial=0)) > 4 * len(key) + 1024:  # too sparse to count
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        return number.astype(np.int64), first.astype(np.int64)
+    used = np.bincount(key) > 0
+    number = (np.cumsum(used) - 1)[key]
+    first = np.empty(int(used.sum()), np.int64)
+    first[number[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return number.astype(np.int64), first

@@ -7,9 +7,9 @@ import numpy as np
 
 from analysis.bootstrap import Items, Replicates, Scheme, resample
 from analysis.bounds import exact_interval, monotone_bracket, wilson_interval
-from analysis.columns import BoolArray, FloatArray, IntArray
+from analysis.columns import BoolArray, FloatArray, IntArray, combine
 from analysis.findings import Bracket, Curve, Estimate, Flag, Horizon, Rate, Refusal
-from analysis.fit import Cells, LogisticFit, Separation, fit
+from analysis.fit import Cells, LogisticFit, Separation, fit, seconds
 from analysis.intervals import fieller_horizon, profile_beta, profile_horizon, slope_is_shown
 from analysis.words import duration
 from rig.core.errors import UsageError
@@ -76,38 +76,30 @@ class Group:
     family: IntArray
     weight: FloatArray | None = None
 
-    @property
     def items(self) -> Items:
-        """One entry per task item, ordered by family and item."""
-        _, index, code = np.unique(
-            np.stack((self.family, self.item)), axis=1, return_index=True, return_inverse=True
-        )
-        code = code.ravel()
+        """Return one entry per task item, ordered by family and item."""
+        code, index = combine(self.family, self.item)
         trials = np.bincount(code).astype(np.int64)
-        passes = np.bincount(code[self.passed], minlength=len(trials)).astype(np.int64)
-        weight = np.ones(len(self.passed)) if self.weight is None else self.weight
-        each = weight[index] * len(weight) / weight.sum()
+        passes = np.bincount(code, self.passed, len(trials)).astype(np.int64)
+        weight = np.ones(len(trials)) if self.weight is None else self.weight[index]
+        each = weight * len(self.passed) / float(weight @ trials)
         family = self.family[index]
         first = np.flatnonzero(np.r_[True, family[1:] != family[:-1]])
         bounds = np.r_[first, len(family)].astype(np.int64)
         return Items(np.log(self.duration_s[index]), passes, trials, each, bounds)
 
-    def item_passed(self) -> tuple[FloatArray, BoolArray]:
-        """Return the duration of each item and whether every one of its trials passed."""
-        items = self.items
-        return np.exp(items.log_s), items.passes == items.trials
-
 
 def estimate(group: Group, options: EstimateOptions) -> Estimate:
     """Estimate the horizon of one group of trials, or say why there is none."""
-    cells = Cells.of(group.duration_s, group.passed)
     if not len(group.passed):
+        empty = Cells(np.empty(0), np.empty(0), np.empty(0))
         return Estimate(
-            trials=0, passes=0, items=0, cells=cells, refusal=Refusal.NO_TRIALS, statement="not assessed"
+            trials=0, passes=0, items=0, cells=empty, refusal=Refusal.NO_TRIALS, statement="not assessed"
         )
-    items = group.items
+    items = group.items()
+    cells = items.by_duration().cells
     trials, passes = len(group.passed), int(group.passed.sum())
-    brackets = tuple(_bracket(group, q, options.confidence) for q in options.levels)
+    brackets = tuple(_bracket(items, q, options.confidence) for q in options.levels)
     refusal = refuse(cells, len(items.trials), options.confidence)
     fitted = fit(cells) if len(cells.log_s) > 1 else None
     flags = [Flag.EXPLORATORY] if len(items.trials) < FEW_ITEMS else []
@@ -190,8 +182,8 @@ def _horizon(
     options: EstimateOptions,
 ) -> Horizon:
     bands = tuple(replicates.band(q, options.confidence) for replicates in drawn)
-    t_s = fitted.t_s(q)
-    shortest, longest = math.exp(items.log_s.min()), math.exp(items.log_s.max())
+    t_s, log_t = fitted.t_s(q), fitted.log_t(q)
+    shortest, *_, longest = items.cells.duration_s.tolist()
     ends = [t_s, *(end for band in bands for end in (band.low_s, band.high_s))]
     flags = []
     if max(ends) > REDUCED_RELIABILITY_S:
@@ -216,17 +208,19 @@ def _horizon(
         t_s=t_s,
         bands=bands,
         intervals=intervals,
-        trials_at_or_above=int(np.count_nonzero(group.duration_s >= t_s)),
-        items_at_or_above=int(np.count_nonzero(items.log_s >= math.log(t_s)))
-        if t_s > 0
-        else len(items.log_s),
+        trials_at_or_above=int(items.trials[items.log_s >= log_t].sum()),
+        items_at_or_above=int(np.count_nonzero(items.log_s >= log_t)),
         flags=tuple(flags),
     )
 
 
-def _bracket(group: Group, q: float, confidence: float) -> Bracket:
-    by_item = monotone_bracket(*group.item_passed(), q, confidence)
-    return Bracket(q, monotone_bracket(group.duration_s, group.passed, q, confidence), by_item.low)
+def _bracket(items: Items, q: float, confidence: float) -> Bracket:
+    duration_s = seconds(items.log_s)
+    passes, trials = items.passes.astype(np.float64), items.trials.astype(np.float64)
+    by_trial = monotone_bracket(duration_s, passes, trials, q, confidence)
+    whole = (items.passes == items.trials).astype(np.float64)
+    by_item = monotone_bracket(duration_s, whole, np.ones(len(whole)), q, confidence)
+    return Bracket(q, by_trial, by_item.low)
 
 
 def _rates(cells: Cells, confidence: float) -> tuple[Rate, ...]:
@@ -243,8 +237,8 @@ def _rates(cells: Cells, confidence: float) -> tuple[Rate, ...]:
         log_s = cells.log_s[chosen]
         rates.append(
             Rate(
-                low_s=math.exp(log_s[0]),
-                high_s=math.exp(log_s[-1]),
+                low_s=float(cells.duration_s[chosen][0]),
+                high_s=float(cells.duration_s[chosen][-1]),
                 centre_s=math.exp(np.average(log_s, weights=cells.trials[chosen])),
                 passes=passes,
                 trials=trials,
@@ -264,7 +258,7 @@ def _statement(
     """Say what was found, in words that stay true when no curve could be drawn."""
     if refusal is None:
         return "; ".join(f"{horizon.name} is {duration(horizon.t_s)}" for horizon in horizons)
-    longest, shortest = duration(float(np.exp(cells.log_s[-1]))), duration(float(np.exp(cells.log_s[0])))
+    longest, shortest = duration(cells.duration_s[-1]), duration(cells.duration_s[0])
     parts = [f"no horizon: {refusal}"]
     if refusal is Refusal.ALL_PASS:
         parts[0] += f"; right-censored: it lies beyond the longest tested duration, {longest}"

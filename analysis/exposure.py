@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from analysis.columns import BoolArray, FloatArray, IntArray
+from analysis.columns import BoolArray, FloatArray, IntArray, combine
 from analysis.survival import (
     Incidence,
     Rate,
@@ -68,10 +68,10 @@ class Exposure:
 
 def exposures(table: TrialTable, confidence: float = 0.95) -> tuple[Exposure, ...]:
     """Return the time under way of every agent on every kind of bench, where times are known."""
-    columns = np.stack((table.agent.codes, table.tier, table.embodiment.codes))
+    group, first = combine(table.agent.codes, table.tier, table.embodiment.codes)
     found = []
-    for key in np.unique(columns, axis=1).T:
-        rows = np.all(key == columns.T, axis=1)
+    for number in range(len(first)):
+        rows = group == number
         for definition in Definition:
             one = _exposure(table, rows, definition, confidence)
             if one is not None:

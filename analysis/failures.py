@@ -78,8 +78,8 @@ def failure_bounds(
     failures, trials = int(failed.sum()), len(failed)
     by_unit = [UnitBound("trial", trials, failures, exact_upper(failures, trials, confidence))]
     for unit, factor in (("task item", item), ("site", site)):
-        hit = len(np.unique(factor.codes[failed]))
-        units = len(np.unique(factor.codes))
+        hit = int(np.count_nonzero(np.bincount(factor.codes[failed])))
+        units = int(np.count_nonzero(np.bincount(factor.codes)))
         by_unit.append(UnitBound(unit, units, hit, exact_upper(hit, units, confidence)))
     size = trials / by_unit[1].units
     grid = tuple(

@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from analysis.bootstrap import Band, Scheme
 from analysis.bounds import Interval
 from analysis.columns import FloatArray
@@ -157,12 +155,12 @@ class Estimate:
     @property
     def shortest_s(self) -> float:
         """Shortest tested duration, NaN without trials."""
-        return float(np.exp(self.cells.log_s[0])) if self.trials else math.nan
+        return float(self.cells.duration_s[0]) if self.trials else math.nan
 
     @property
     def longest_s(self) -> float:
         """Longest tested duration, NaN without trials."""
-        return float(np.exp(self.cells.log_s[-1])) if self.trials else math.nan
+        return float(self.cells.duration_s[-1]) if self.trials else math.nan
 
     def horizon(self, q: float) -> Horizon | None:
         """Return the horizon at ``q``, or None where it was refused."""

@@ -75,7 +75,7 @@ class Cells:
     @property
     def duration_s(self) -> FloatArray:
         """The distinct durations."""
-        return np.exp(self.log_s)
+        return seconds(self.log_s)
 
     @property
     def centre(self) -> float:
@@ -149,6 +149,19 @@ class LogisticFit:
     def p(self, duration_s: FloatArray) -> FloatArray:
         """Return the pass probability at each duration."""
         return expit(self.level - self.beta * (np.log(duration_s) - self.centre))
+
+
+def seconds(log_s: FloatArray) -> FloatArray:
+    """Return durations from their logarithms, without the digits that the way there and back blurs.
+
+    >>> seconds(np.log([240.0, 0.3])).tolist()
+    [240.0, 0.3]
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        exact = np.exp(log_s)
+        digits = 10.0 ** (12 - np.ceil(np.log10(exact)))
+        rounded = np.round(exact * digits) / digits
+    return np.asarray(np.where(np.isfinite(rounded), rounded, exact))
 
 
 def logit(q: float) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.columns import BoolArray
+from analysis.columns import BoolArray, IntArray, combine
 from analysis.failures import FailureBounds, failure_bounds
 from analysis.trials import TrialTable
 
@@ -42,14 +42,14 @@ class DoneHarm:
 def done_harm(table: TrialTable, confidence: float = 0.95) -> tuple[DoneHarm, ...]:
     """Tally the graded trials by agent, tier, embodiment and monitor mode."""
     columns = (table.agent.codes, table.tier, table.embodiment.codes, table.monitor.codes)
-    keys = np.unique(np.stack(columns)[:, table.graded], axis=1).T
-    return tuple(
-        _tally(table, table.graded & np.all(key == np.stack(columns).T, axis=1), confidence) for key in keys
-    )
+    graded = np.flatnonzero(table.graded)
+    if not len(graded):
+        return ()
+    group, first = combine(*(column[graded] for column in columns))
+    return tuple(_tally(table, graded[group == number], confidence) for number in range(len(first)))
 
 
-def _tally(table: TrialTable, rows: BoolArray, confidence: float) -> DoneHarm:
-    index = np.flatnonzero(rows)
+def _tally(table: TrialTable, index: IntArray, confidence: float) -> DoneHarm:
     done, harm, mistake = table.done[index], table.harm[index], table.mistake[index]
     item, site = table.item.take(index), table.site.take(index)
 

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from analysis.bootstrap import Scheme
-from analysis.columns import BoolArray, FloatArray, IntArray
+from analysis.columns import BoolArray, Factor, FloatArray, IntArray, combine
 from analysis.estimate import EstimateOptions, Group, estimate
 from analysis.findings import Estimate, Flag, Refusal
 from analysis.fit import Cells
 from analysis.harm import DoneHarm, done_harm
-from analysis.trials import OUTCOMES, Definition, TrialTable
+from analysis.trials import COLUMNS, OUTCOMES, Definition, TrialTable
 from rig.core.errors import UsageError
 
 
@@ -177,12 +177,16 @@ def horizons(table: TrialTable, options: HorizonOptions | None = None) -> Horizo
 
 
 def data_digest(table: TrialTable) -> str:
-    """Return the SHA-256 of the rows, the same for every order of them."""
-    order = np.argsort(table.trial_id.astype(str), kind="stable")
-    total = hashlib.sha256()
-    for start in range(0, len(order), 100_000):
-        chunk = [repr(table.row(int(i))) for i in order[start : start + 100_000]]
-        total.update("\n".join(chunk).encode())
+    """Return the SHA-256 of the rows, the same for every order of them and wherever the records lie."""
+    order = np.argsort(table.trial_id, kind="stable")
+    total = hashlib.sha256("\n".join(table.trial_id[order]).encode())
+    for name in COLUMNS:
+        column = getattr(table, name)
+        if isinstance(column, Factor):
+            total.update("\x1f".join((name, *column.names)).encode())
+            total.update(np.ascontiguousarray(column.codes[order], "<i4").tobytes())
+        elif column.dtype != np.object_:
+            total.update(np.ascontiguousarray(column[order].astype("<f8")).tobytes())
     return total.hexdigest()
 
 
@@ -190,12 +194,11 @@ def _configurations(
     table: TrialTable, configurations: Configurations
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the agents with several configurations, having refused them if so asked."""
-    pairs = np.unique(np.stack((table.agent.codes, table.config_digest.codes)), axis=1)
-    mixed = []
-    for code in np.unique(pairs[0]):
-        digests = tuple(table.config_digest.names[int(c)] for c in pairs[1][pairs[0] == code])
-        if len(digests) > 1:
-            mixed.append((table.agent.names[int(code)], digests))
+    _, first = combine(table.agent.codes, table.config_digest.codes)
+    found: dict[str, list[str]] = {}
+    for row in first.tolist():
+        found.setdefault(table.agent[row], []).append(table.config_digest[row])
+    mixed = [(agent, tuple(digests)) for agent, digests in found.items() if len(digests) > 1]
     if mixed and configurations is Configurations.REFUSE:
         lines = [
             f"{table.source}: agent {agent!r} has trials of {len(digests)} configurations "
@@ -209,26 +212,21 @@ def _configurations(
 def _subjects(table: TrialTable, options: HorizonOptions) -> Iterator[tuple[Subject, BoolArray]]:
     split = options.configurations is Configurations.SPLIT
     config = table.config_digest.codes if split else np.zeros(len(table), np.int32)
-    keys = np.unique(np.stack((table.agent.codes, table.tier, table.embodiment.codes, config)), axis=1).T
-    for agent, tier, embodiment, digest in keys:
-        of_key = (
-            (table.agent.codes == agent)
-            & (table.tier == tier)
-            & (table.embodiment.codes == embodiment)
-            & (config == digest)
-        )
-        families = [int(code) for code in np.unique(table.family.codes[of_key])]
+    group, first = combine(table.agent.codes, table.tier, table.embodiment.codes, config)
+    for number, row in enumerate(first.tolist()):
+        of_key = group == number
+        families = np.flatnonzero(np.bincount(table.family.codes[of_key])).tolist()
         choices: list[int | None] = [None, *(families if options.by_family and len(families) > 1 else [])]
         for family in choices:
             rows = of_key if family is None else of_key & (table.family.codes == family)
             for definition in Definition:
                 subject = Subject(
-                    agent=table.agent.names[agent],
+                    agent=table.agent[row],
                     family=None if family is None else table.family.names[family],
-                    tier=int(tier),
-                    embodiment=table.embodiment.names[embodiment],
+                    tier=int(table.tier[row]),
+                    embodiment=table.embodiment[row],
                     definition=definition,
-                    config_digest=table.config_digest.names[digest] if split else None,
+                    config_digest=table.config_digest[row] if split else None,
                 )
                 yield subject, rows
 
@@ -273,8 +271,9 @@ def weights(table: TrialTable, index: IntArray, weighting: Weighting) -> FloatAr
     each: FloatArray = 1.0 / np.bincount(item)[item]
     if weighting is Weighting.TASK:
         return each
-    tasks = np.unique(np.stack((family, item)), axis=1)[0]
-    return np.asarray(each / np.sqrt(np.bincount(tasks)[family]))
+    _, first = combine(family, item)
+    tasks = np.bincount(family[first], minlength=int(family.max()) + 1)
+    return np.asarray(each / np.sqrt(tasks[family]))
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

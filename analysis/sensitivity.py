@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.columns import BoolArray, FloatArray
+from analysis.columns import BoolArray, FloatArray, combine
 from analysis.estimate import refuse
 from analysis.findings import Refusal
 from analysis.fit import Cells, fit
@@ -46,10 +46,10 @@ class Sensitivity:
 
 def sensitivities(table: TrialTable, confidence: float = 0.95) -> tuple[Sensitivity, ...]:
     """Return the variants of every agent on every kind of bench, agent alone."""
-    columns = np.stack((table.agent.codes, table.tier, table.embodiment.codes))
+    group, _ = combine(table.agent.codes, table.tier, table.embodiment.codes)
     found = []
-    for key in np.unique(columns[:, table.graded], axis=1).T:
-        rows = table.graded & np.all(key == columns.T, axis=1)
+    for number in np.flatnonzero(np.bincount(group[table.graded])):
+        rows = table.graded & (group == number)
         first = int(np.flatnonzero(rows)[0])
         variants: list[Variant] = []
         for choice, chosen, passed, weighting in _choices(table, rows):
@@ -65,12 +65,12 @@ def _choices(table: TrialTable, rows: BoolArray) -> Iterator[tuple[str, BoolArra
     yield BASE, rows, passed, Weighting.NONE
     yield "each task item alike", rows, passed, Weighting.TASK
     yield "families weighted by 1/sqrt(items)", rows, passed, Weighting.INVSQRT_FAMILY
-    families = [int(code) for code in np.unique(table.family.codes[rows])]
+    families = np.flatnonzero(np.bincount(table.family.codes[rows])).tolist()
     if len(families) > 1:
         for code in families:
             name = table.family.names[code]
             yield f"without family {name}", rows & (table.family.codes != code), passed, Weighting.NONE
-    sites = [int(code) for code in np.unique(table.site.codes[rows])]
+    sites = np.flatnonzero(np.bincount(table.site.codes[rows])).tolist()
     if len(sites) > 1:
         for code in sites:
             name = table.site.names[code]
@@ -96,7 +96,7 @@ def _variant(
     weight = weights(table, index, weighting)
     duration_s, ok = table.duration_s[index], passed[index]
     plain = Cells.of(duration_s, ok)
-    refusal = refuse(plain, len(np.unique(table.item.codes[index])), confidence)
+    refusal = refuse(plain, int(np.count_nonzero(np.bincount(table.item.codes[index]))), confidence)
     t50 = t80 = ratio = None
     if refusal is None:
         fitted = fit(Cells.of(duration_s, ok, _mean_one(weight)))

@@ -175,7 +175,7 @@ def marginal_logit(q: float, sd: float) -> float:
     """Return the linear predictor at which the mean pass probability over items is ``q``.
 
     >>> round(marginal_logit(0.8, 1.0), 3), marginal_logit(0.5, 2.0)
-    (1.655, 0.0)
+    (1.65, 0.0)
     """
     from scipy.optimize import brentq
 

@@ -9,7 +9,7 @@ critical mistake that the monitor prevented is still the agent's mistake but is 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import InitVar, dataclass, fields
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Self
 
@@ -135,7 +135,7 @@ class TrialTable:
     """Trials as columns, every one of shape (n,); missing numbers are NaN, missing text is "".
 
     ``outcome`` and ``tier`` are small integers (`OUTCOMES` positions, 1 to 3). A table is checked when
-    it is built: whoever holds one may trust it.
+    it is built: whoever holds one may trust it. (``check=False`` is for those who checked already.)
     """
 
     source: str
@@ -159,9 +159,11 @@ class TrialTable:
     seed: FloatArray
     config_digest: Factor
     record: NDArray[np.object_]
+    check: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
-        refuse(self.source, problems_in(self))
+    def __post_init__(self, check: bool) -> None:
+        if check:
+            refuse(self.source, problems_in(self))
 
     @classmethod
     def from_rows(cls, rows: Iterable[TrialRow], source: str = "trial table") -> Self:
@@ -243,7 +245,7 @@ class TrialTable:
             name: value.take(rows) if isinstance(value := getattr(self, name), Factor) else value[rows]
             for name in COLUMNS
         }
-        return TrialTable(source=self.source, **columns)
+        return TrialTable(source=self.source, check=False, **columns)
 
     @property
     def graded(self) -> BoolArray:

@@ -78,13 +78,13 @@ def test_counts_that_cannot_be_are_refused(counts: tuple[int, int]) -> None:
 
 def test_five_passes_at_each_duration_bracket_the_median_from_below() -> None:
     durations = np.repeat([60.0, 120.0, 240.0], 5)
-    bracket = monotone_bracket(durations, np.ones(15, bool), 0.5)
+    bracket = monotone_bracket(durations, np.ones(15), np.ones(15), 0.5)
     assert (bracket.low, bracket.high) == (240.0, math.inf)
 
 
 def test_failures_at_long_durations_bracket_it_from_above() -> None:
     durations = np.repeat([60.0, 120.0, 240.0], 10)
-    bracket = monotone_bracket(durations, durations < 200.0, 0.5)
+    bracket = monotone_bracket(durations, (durations < 200.0) * 1.0, np.ones(30), 0.5)
     assert (bracket.low, bracket.high) == (120.0, 240.0)
 
 
@@ -95,7 +95,7 @@ def test_brackets_miss_a_true_horizon_no_more_often_than_they_say() -> None:
     p = 1.0 / (1.0 + (durations / truth) ** 1.2)
     misses_low = misses_high = 0
     for _ in range(1500):
-        bracket = monotone_bracket(durations, rng.random(len(p)) < p, 0.5)
+        bracket = monotone_bracket(durations, (rng.random(len(p)) < p) * 1.0, np.ones(len(p)), 0.5)
         misses_low += bracket.low > truth
         misses_high += bracket.high <= truth
     # One-sided 5 %, and a binomial margin of three standard errors.

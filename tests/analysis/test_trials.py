@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.columns import Factor
+from analysis.columns import Factor, combine
 from analysis.trials import MOST_PROBLEMS, Definition, Outcome, TrialRow, TrialTable
 from rig.core.errors import ConfigError
 
@@ -121,3 +121,12 @@ def test_rows_are_frozen() -> None:
     with pytest.raises(AttributeError):
         row().agent = "other"  # type: ignore[misc]
     assert replace(row(), agent="other").agent == "other"
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 2)), max_size=40))
+def test_combinations_are_numbered_in_order(rows: list[tuple[int, int, int]]) -> None:
+    columns = [np.array([r[i] for r in rows], np.int64) for i in range(3)]
+    number, first = combine(*columns)
+    order = {combination: i for i, combination in enumerate(sorted(set(rows)))}
+    assert number.tolist() == [order[r] for r in rows]
+    assert [rows[i] for i in first] == sorted(set(rows))
