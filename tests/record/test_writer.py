@@ -172,7 +172,7 @@ class Refusing(Disk):
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
 def test_a_folder_that_cannot_be_written_is_bad_input_with_advice(tmp_path, code):
-    with pytest.raises(UsageError, match=r"cannot start a record here.*choose a folder"):
+    with pytest.raises(UsageError, match=r"cannot write the record here.*choose a folder"):
         writer(tmp_path / "r", disk=Refusing(code)).__enter__()
 
 

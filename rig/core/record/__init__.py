@@ -6,11 +6,14 @@ A record is a folder: ``manifest.json``, ``events.jsonl`` (the chain), ``telemet
 
 from rig.core.record.chain import StoredEvent
 from rig.core.record.checking import verify
+from rig.core.record.export import export_csv, export_parquet
 from rig.core.record.manifest import RECORD_SCHEMA, trial_id
 from rig.core.record.options import Full, Options
 from rig.core.record.reader import Record, read
 from rig.core.record.recovery import Recovery, recover
+from rig.core.record.redact import Redaction, redact
 from rig.core.record.signing import read_trusted
+from rig.core.record.tail import Tail
 from rig.core.record.verdicts import Anchor, Check, Status, Verification
 from rig.core.record.writer import Ended, RecordWriter
 
@@ -24,12 +27,17 @@ __all__ = [
     "Record",
     "RecordWriter",
     "Recovery",
+    "Redaction",
     "Status",
     "StoredEvent",
+    "Tail",
     "Verification",
+    "export_csv",
+    "export_parquet",
     "read",
     "read_trusted",
     "recover",
+    "redact",
     "trial_id",
     "verify",
 ]

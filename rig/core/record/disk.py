@@ -104,8 +104,8 @@ def being_written(path: Path) -> bool:
 
 
 @contextmanager
-def opening(folder: Path) -> Iterator[None]:
-    """Turn what the machine says while a record is being created into advice.
+def opening(folder: Path, what: str = "record") -> Iterator[None]:
+    """Turn what the machine says while a record, or what is made from it, is created into advice.
 
     Raises:
         UsageError: If the folder cannot be used; nothing has been recorded yet.
@@ -118,7 +118,7 @@ def opening(folder: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise UsageError(
-            f"{folder}: cannot start a record here: {error.strerror}; "
+            f"{folder}: cannot write the {what} here: {error.strerror}; "
             f"choose a folder you can write to, on a disk with space"
         ) from error
 

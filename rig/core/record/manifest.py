@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import zstandard
+
 from rig.core.channel import Audience, Channel, Layout
 from rig.core.errors import RecordError, UsageError
 from rig.core.event import Json
@@ -28,7 +30,7 @@ EARLIEST_EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01: viewers refuse log ti
 _WALL = b',\n"wall": '
 _SEAL = b',\n"wall_sha256": "'
 _END = b'"\n}\n'
-_OURS = ("record_schema", "trial_id", "epoch_utc_ns", "flush_every_ns", "layout", "wall", "wall_sha256")
+RESERVED = ("record_schema", "trial_id", "epoch_utc_ns", "flush_every_ns", "layout", "wall", "wall_sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def build(
         UsageError: If an entry is missing, is the recorder's own, or is not strict JSON.
     """
     key = trial_key(entries)
-    if taken := [name for name in entries if name in _OURS and name != "wall"]:
+    if taken := [name for name in entries if name in RESERVED and name != "wall"]:
         raise UsageError(f"manifest: {', '.join(taken)}: written by the recorder itself, leave it out")
     if epoch_utc_ns < EARLIEST_EPOCH_NS:
         raise UsageError(
@@ -118,7 +120,9 @@ def build(
     given = entries.get("wall") or {}
     if not isinstance(given, Mapping):
         raise UsageError('manifest: "wall" must be a mapping of wall-clock facts')
-    wall = strict.dumps(strict.plain({"opened_utc": opened_utc, **given}), "manifest.wall")
+    # Compressed bytes, and so segment digests, may differ between versions of zstd: note which it was.
+    facts = {"opened_utc": opened_utc, "zstd": ".".join(map(str, zstandard.ZSTD_VERSION)), **given}
+    wall = strict.dumps(strict.plain(facts), "manifest.wall")
     seal = hashlib.sha256(wall).hexdigest().encode()
     return body + _WALL + wall + _SEAL + seal + _END, hashlib.sha256(body).hexdigest()
 

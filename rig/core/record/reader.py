@@ -91,10 +91,7 @@ class Record:
     def _select(
         self, channels: Sequence[str] | None, start_ns: int | None, end_ns: int | None
     ) -> tuple[list[telemetry.Piece], telemetry.Where, NDArray[np.intp] | None, Layout]:
-        columns, layout = None, self.layout
-        if channels is not None:
-            columns = np.array([self.layout.index(name) for name in channels], np.intp)
-            layout = Layout([self.layout.channels[i] for i in columns])
+        columns, layout = telemetry.choose(self.layout, channels)
         low, high = telemetry.EVER
         window = (low if start_ns is None else start_ns, high if end_ns is None else end_ns)
         where = telemetry.Where(self.trial_id, self.layout, self.epoch_utc_ns, self.complete, window)

@@ -49,6 +49,18 @@ class Piece:
     ref: ChunkRef
 
 
+def choose(layout: Layout, names: Sequence[str] | None) -> tuple[NDArray[np.intp] | None, Layout]:
+    """Return where channels are in a layout, and the layout of them alone; None for all of them.
+
+    Raises:
+        UsageError: If there is no such channel.
+    """
+    if names is None:
+        return None, layout
+    columns = np.array([layout.index(name) for name in names], np.intp)
+    return columns, Layout([layout.channels[i] for i in columns])
+
+
 def pieces(path: Path, where: Where) -> Iterator[Piece]:
     """Find the chunks of a segment that touch the window.
 

@@ -69,15 +69,20 @@ class Walk:
     problem: str | None
 
 
-def walk(data: bytes | memoryview) -> Walk:
-    """Find the records of a segment."""
+def walk(data: bytes | memoryview, start: int = 0) -> Walk:
+    """Find the records of a segment.
+
+    Args:
+        data: The whole file as it is now.
+        start: Where an earlier walk stopped for want of bytes; 0 for the beginning.
+    """
     view = memoryview(data)
     size, magic = len(view), len(MCAP0_MAGIC)
     chunks: list[ChunkRef] = []
     facts: dict[str, str] = {}
     if bytes(view[:magic]) != MCAP0_MAGIC:
         return Walk((), facts, 0, False, "it does not start as an MCAP file")
-    at, problem, finished = magic, None, False
+    at, problem, finished = max(start, magic), None, False
     while at < size and problem is None:
         if size - at < 9:
             problem = "cut off inside a record's head"
