@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rig.core.channel import Layout
+from rig.core.channel import Audience, Layout
 from safety_monitor.nodes import (
     FOREVER,
     Absolute,
@@ -90,7 +90,7 @@ class Speaker:
     @classmethod
     def of(cls, layout: Layout) -> "Speaker":
         """Return a speaker that knows the channels of a layout by what they measure."""
-        short = {c.name: _clause(c.text) for c in layout if c.text}
+        short = {c.name: _clause(c.text) for c in layout if c.text and c.audience is not Audience.ORACLE}
         twice = {text for text, n in Counter(short.values()).items() if n > 1}
         return cls({name: f"{text} ({name})" if text in twice else text for name, text in short.items()})
 

@@ -64,7 +64,8 @@ FORMS = {
                 ),
             )
         ),
-        "From when gap is below 100 mm until flag is above 0.5, for at most 2 s, it must be that force is above 4 N.",
+        "From when gap is below 100 mm until flag is above 0.5, for at most 2 s, "
+        "it must be that force is above 4 N.",
     ),
     "rate": (
         {"channel": "force", "at_most": "100 N/s"},
