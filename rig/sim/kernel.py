@@ -137,9 +137,10 @@ def _run(
         clock[0] += period_ns
         _measure(plant, senses, clock[0])
         rows.t_ns[k] = clock[0]
-        rows.values[k, :] = values
-        rows.sampled_ns[k, :] = sampled_ns
-        rows.quality[k, :] = quality
+        for c in range(values.shape[0]):
+            rows.values[k, c] = values[c]
+            rows.sampled_ns[k, c] = sampled_ns[c]
+            rows.quality[k, c] = quality[c]
         if watch(clock[0], values, sampled_ns, quality, floats, integers) != 0:
             verdict[0] = WATCH
             return k + 1
