@@ -86,8 +86,46 @@ def test_a_column_twice_is_refused(tmp_path: Path) -> None:
 
 def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
     good = json.dumps({"trial_id": "a", "agent": "x", "item": "i", "duration_s": 60, "passed": 1})
-    with pytest.raises(ConfigError, match="row 2: is not JSON"):
-        read_trials(write(tmp_path / "t.jsonl", f"{good}\n{{oops\n"))
+    with pytest.raises(ConfigError, match=r"row 2 \(trial without id\): is not JSON") as caught:
+        read_trials(write(tmp_path / "t.jsonl", f"{good}\n{{oops\n[1]\n"))
+    assert len(caught.value.mistakes) == 2
+
+
+def test_the_same_runs_as_csv_have_the_same_durations(tmp_path: Path) -> None:
+    header = "run_id,alias,task_id,task_family,human_minutes,score_binarized,fatal_error_from\n"
+    path = write(tmp_path / "runs.csv", header + "r1,m,a,f,2.0,1,\nr2,m,b,f,8,0,usageLimits\n")
+    table = read_trials(path)
+    assert table.duration_s.tolist() == [120.0, 480.0]
+    assert [trial.outcome for trial in table] == [Outcome.PASS, Outcome.ABORTED]
+
+
+def test_every_problem_of_a_file_is_listed_at_once(tmp_path: Path) -> None:
+    header = "trial_id,agent,item,duration_s,outcome,done,harm,mistake,tier\n"
+    rows = [
+        "a,x,i,60,PASS,1,0,0,3",
+        "a,x,i,60,PASS,1,0,0,3",
+        "b,x,i,-5,PASS,1,0,0,3",
+        "c,x,i,60,GREAT,1,0,0,3",
+        "d,x,i,60,PASS,maybe,0,,9",
+        "e,x,i",
+        "f,,i,6o,PASS,1,0,0,3",
+    ]
+    with pytest.raises(ConfigError) as caught:
+        read_trials(write(tmp_path / "t.csv", header + "\n".join(rows)))
+    said = "\n".join(caught.value.mistakes)
+    for words in (
+        "row 2 (trial a): trial_id is already used in row 1",
+        "row 3 (trial b): duration_s is -5.0",
+        "row 3 (trial b): item 'i' has duration_s -5",
+        "row 4 (trial c): outcome is 'GREAT'",
+        "row 5 (trial d): done is 'maybe'",
+        "row 5 (trial d): mistake is missing",
+        "row 5 (trial d): tier is '9'",
+        "row 6 (trial e): has 3 fields, the header 9",
+        "row 7 (trial f): duration_s is '6o'",
+    ):
+        assert words in said
+    assert len(caught.value.mistakes) == 9
 
 
 def test_a_missing_file_or_an_unknown_kind_is_a_misuse(tmp_path: Path) -> None:
@@ -117,7 +155,7 @@ def test_metr_runs_are_read_in_their_own_columns(tmp_path: Path) -> None:
 )
 def test_garbage_is_refused_and_never_crashes(values: dict[str, str]) -> None:
     try:
-        table = from_mappings([(1, values)], "garbage")
+        table = from_mappings([values], "garbage")
     except ConfigError as error:
         assert error.mistakes
     else:
