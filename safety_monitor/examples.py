@@ -38,12 +38,6 @@ class Script:
     levels: FloatArray
     spans_ns: NDArray[np.int64]
 
-    def lasting(self, extra_ns: int) -> "Script":
-        """Return the script with a longer last phase."""
-        spans_ns = self.spans_ns.copy()
-        spans_ns[-1] += extra_ns
-        return replace(self, spans_ns=spans_ns)
-
     def trace(self, layout: Layout, start_ns: int = 0) -> Trace:
         """Return the script as a trace: each phase at its beginning, middle and end."""
         starts_ns = start_ns + np.append(0, np.cumsum(self.spans_ns + TICK_NS))[:-1]
@@ -70,15 +64,29 @@ class Examples:
 
 
 def _levels(channel: Channel, node: Node, may_be_stale: bool) -> list[float]:
-    """Return readings worth trying: both sides of the rule's own limits, and the sensor's ends."""
+    """Return readings worth trying: both sides of the rule's own limits, and near the sensor's ends."""
     limits = {n.value for n in walk(node) if isinstance(n, Constant) and n.unit == channel.unit}
-    step = {v: max(channel.resolution, 0.02 * abs(v), 1e-3 * (channel.high - channel.low)) for v in limits}
-    near = [v + side * step[v] for v in limits for side in (-1, 1)]
     reach = channel.high - channel.low
-    ends = [channel.low + share * reach for share in (0.02, 0.5, 0.98)]
-    counts = [0.0, 1.0, 2.0, 4.0] if channel.unit == "1" else [0.0]
-    inside = sorted({v for v in [*near, *ends, *counts] if channel.low <= v <= channel.high})
+    tried = [channel.low, channel.low + 0.5 * reach, channel.high - 0.02 * reach]
+    for limit in limits:
+        step = max(channel.resolution, 0.02 * abs(limit), 1e-3 * reach)
+        tried += [limit - step, limit + step, tried[2] - limit - step, tried[2] - limit + step]
+    if channel.unit == "1" and channel.noise == 0:  # flags and counts are whole
+        tried = [float(round(v)) for v in [*tried, 0.0, 1.0, 2.0]]
+    inside = sorted({v for v in [*tried, 0.0] if channel.low <= v <= channel.high})
     return [*inside, _STALE] if may_be_stale else inside
+
+
+def _far(script: Script, node: Node) -> float:
+    """Return how far a script's readings are from the rule's limits, as shares of the sensors' ranges."""
+    far = 0.0
+    for j, channel in enumerate(script.channels):
+        limits = [n.value for n in walk(node) if isinstance(n, Constant) and n.unit == channel.unit]
+        known = script.levels[np.isfinite(script.levels[:, j]), j]
+        if limits and len(known):
+            gaps = np.abs(known[:, None] - np.array(limits)[None, :]).min(axis=1)
+            far += float(gaps.mean()) / (channel.high - channel.low)
+    return far
 
 
 def _spans(node: Node) -> list[int]:
@@ -140,10 +148,12 @@ def examples(rule: Rule, layout: Layout, rng: np.random.Generator, wanted: int =
     """
     node = rule.violated
     scripts = list(_draw(node, layout, rng))
-    hits = [s for s, said in zip(scripts, _judged(scripts, node, layout), strict=True) if said[-1] == 1]
-    hits.sort(key=lambda s: len(s.spans_ns))
+    judged = zip(scripts, _judged(scripts, node, layout), strict=True)
+    hits = [(s, said[0] != 0) for s, said in judged if said[-1] == 1]
+    # Those that begin well are easiest to follow, then the short ones, then those near the limits.
+    hits.sort(key=lambda hit: (hit[1], len(hit[0].spans_ns), _far(hit[0], node)))
     pairs: list[tuple[Script, Script]] = []
-    for script in hits:
+    for script, _ in hits:
         if len(pairs) == wanted:
             break
         if _alone(script, node, layout)[-1] != 1 or any(_alike(script, b) for b, _ in pairs):

@@ -54,15 +54,14 @@ def self_test(ruleset: RuleSet, program: Program, kernel: KernelFunction) -> Sel
         if not found.broken:
             failed.append(f"{rule.id}: no trace was found that breaks it")
             continue
-        settle_ns = rule.confirm_ns + 2 * TICK_NS
-        broken = found.broken[0].lasting(settle_ns)
-        trace = _with_end(broken.trace(ruleset.layout))
-        if _attention(kernel, program, index, trace) != VIOLATED:
+        settle_ns = max(rule.confirm_ns, TICK_NS)
+        broken, clean = found.broken[0].trace(ruleset.layout), found.clean[0].trace(ruleset.layout)
+        if _attention(kernel, program, index, _going_on(broken, settle_ns)) != VIOLATED:
             failed.append(f"{rule.id}: does not fire on a trace that breaks it")
-        if _attention(kernel, program, index, _with_end(found.clean[0].trace(ruleset.layout))) != CLEAR:
+        if _attention(kernel, program, index, _going_on(clean, settle_ns)) != CLEAR:
             failed.append(f"{rule.id}: fires on a trace that does not break it")
-        waited = _with_end(found.broken[0].lasting(rule.grace_ns + settle_ns).trace(ruleset.layout))
-        ends = {_attention(kernel, program, index, t) for t in _lost(broken, waited)}
+        waiting = _going_on(broken, rule.grace_ns + settle_ns)
+        ends = {_attention(kernel, program, index, t) for t in _lost(found.broken[0], waiting)}
         if not ends & {VIOLATED, LOST}:
             failed.append(f"{rule.id}: keeps quiet when a reading it rests on is lost")
         elif LOST not in ends:
@@ -72,12 +71,12 @@ def self_test(ruleset: RuleSet, program: Program, kernel: KernelFunction) -> Sel
     return SelfTest(len(ruleset.rules), tuple(always_known))
 
 
-def _with_end(trace: Trace) -> Trace:
-    """Return the trace with its last tick repeated one tick later, so that nothing hangs on one sample."""
+def _going_on(trace: Trace, for_ns: int) -> Trace:
+    """Return the trace with its last tick repeated once more, later."""
     return Trace(
         trace.layout,
-        np.append(trace.t_ns, trace.t_ns[-1] + TICK_NS),
+        np.append(trace.t_ns, trace.t_ns[-1] + for_ns),
         np.concatenate([trace.values, trace.values[-1:]]),
-        np.concatenate([trace.sampled_ns, trace.sampled_ns[-1:] + TICK_NS]),
+        np.concatenate([trace.sampled_ns, trace.sampled_ns[-1:] + for_ns]),
         np.concatenate([trace.quality, trace.quality[-1:]]),
     )

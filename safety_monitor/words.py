@@ -55,8 +55,8 @@ def span(span_ns: int) -> str:
     ('30 ms', '1.5 s', '30 min')
     """
     for size, unit in _UNITS:
-        if span_ns >= size and round(span_ns / size, 1) == span_ns / size:
-            return f"{span_ns / size:g} {unit}"
+        if span_ns >= size and abs(round(span_ns / size, 1) - span_ns / size) < 2e-4:
+            return f"{round(span_ns / size, 1):g} {unit}"
     return f"{span_ns} ns"
 
 
