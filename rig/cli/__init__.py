@@ -1,11 +1,17 @@
 """The command line, and the only place that knows every package."""
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from rig.core.errors import ConfigError, RunError
+
+# Our matrices are 6 x 6: threads of the linear algebra library would only wait for each other. It reads
+# this when numpy is first imported, so it must be said here.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 PACKAGES = ("rig", "firmware_bridge", "tasks", "safety_monitor", "analysis")
 

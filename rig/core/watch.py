@@ -7,7 +7,8 @@ other and both stay cacheable on disk.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -27,13 +28,41 @@ KERNEL = types.int64(
 KernelFunction = Callable[[int, FloatArray, IntArray, ByteArray, FloatArray, IntArray], int]
 
 
+class Pointer(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A compiled kernel's address, looked up once: numba would look it up again at every call."""
+
+    def __init__(self, kernel: Any) -> None:
+        compiled = kernel.get_compile_result(KERNEL)
+        name = compiled.fndesc.llvm_cfunc_wrapper_name
+        self._address = int(compiled.library.get_pointer_to_function(name))
+        self._kernel = kernel  # keeps the code alive
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        """Return the kernel's signature."""
+        return KERNEL
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A compiled kernel with its state; the state arrays are mutated tick by tick."""
+    """A compiled kernel with its state; the state arrays are mutated tick by tick.
+
+    Attributes:
+        kernel: The kernel, to be called from Python.
+        floats: Its float state.
+        integers: Its integer state.
+        pointer: The kernel, to be passed to compiled code as a first-class function.
+    """
 
     kernel: KernelFunction
     floats: FloatArray
     integers: IntArray
+    pointer: Pointer = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pointer", Pointer(self.kernel))
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,7 +341,7 @@ class SimBackend:
         scene, verdict = self._open(), self._verdict
         done = kernel.run(
             scene.engine, self._plant, self._senses, rows, build_guards(guards, self._bench), mode,
-            period_ns, watch.kernel, watch.floats, watch.integers, verdict,
+            period_ns, watch.pointer, watch.floats, watch.integers, verdict,
         )  # fmt: skip
         if verdict[0] == kernel.BAD_SETPOINT:
             actuator = self.actuators[int(verdict[2])]

@@ -28,7 +28,7 @@ from safety_monitor.monitor import Monitor
 from safety_monitor.rule import ACTUATING, Response
 from safety_monitor.verdict import Verdict
 
-PERSON_TICKS = 50  # ticks between two looks of the person while the arm moves
+PERSON_TICKS = 100  # ticks between two looks of the person while the arm moves
 LONGEST_STRETCH = 20_000  # ticks per call: bounds memory and the time until Ctrl-C is heard
 LEASE_NS = nanoseconds(2.0)
 NEAR_FACE_M = 0.15
