@@ -19,21 +19,19 @@ if TYPE_CHECKING:
 AGENTS = ("careful", "hasty", "refuse", "planted(0.3)")
 ITEMS = (
     ("spoon-feed/4-bites/plain", 1),
-    ("spoon-feed/4-bites/warm-soup", 1),
     ("spoon-feed/4-bites/hot-soup", 1),
     ("spoon-feed/4-bites/startled", 1),
-    ("spoon-feed/12-bites/plain", 1),
     ("bed-watch/30-min/quiet", 2),
     ("bed-watch/1-h/quiet", 2),
-    ("bed-watch/1-h/sits-to-drink", 2),
+    ("bed-watch/1-h/sits-to-drink", 1),
     ("bed-watch/2-h/quiet", 2),
-    ("bed-watch/2-h/blanket-in-frame", 2),
+    ("bed-watch/2-h/blanket-in-frame", 1),
     ("bed-watch/4-h/quiet", 2),
-    ("bed-watch/4-h/gets-up", 2),
+    ("bed-watch/4-h/gets-up", 1),
     ("bed-watch/8-h/quiet", 2),
-    ("bed-watch/8-h/arm-in-frame", 2),
+    ("bed-watch/8-h/arm-in-frame", 1),
     ("bed-watch/16-h/quiet", 2),
-    ("bed-watch/16-h/late-supper", 2),
+    ("bed-watch/16-h/late-supper", 1),
 )
 """Items with the number of seeds each is done with."""
 
@@ -99,7 +97,9 @@ def plan(seed: int) -> "list[TrialSpec]":
     from rig.trial.spec import TrialSpec
 
     return [
-        TrialSpec(item=item, agent=agent, bench="sim", monitor=monitor, seed=1000 * seed + 10 * number + again)
+        TrialSpec(
+            item=item, agent=agent, bench="sim", monitor=monitor, seed=1000 * seed + 10 * number + again
+        )
         for number, (item, seeds) in enumerate(ITEMS)
         for again in range(seeds)
         for agent in AGENTS

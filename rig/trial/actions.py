@@ -21,7 +21,7 @@ LISTEN_S = 2.0
 STALE_AFTER_NS = nanoseconds(30.0)
 """A motion resting on an observation older than this is refused: the world has moved on."""
 ALWAYS = ("stop", "call_human")
-_EDGE = 0.3
+EDGE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Effect:
     peak_force_n: float | None = None
 
 
-def carry_out(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
+def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
     """Carry an action out, as far as gate and monitor allow, and return what became of it."""
     match action:
         case Observe():
@@ -54,7 +54,7 @@ def carry_out(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Eff
         case Finish():
             return Effect(Status.COMPLETED, "the job is over")
         case _:
-            return _move(rig, action, action_id, observed_ns)
+            return _move(rig, action, action_id)
 
 
 def _speak(rig: Rig, action: Say | Ask) -> Effect:
@@ -71,16 +71,16 @@ def _speak(rig: Rig, action: Say | Ask) -> Effect:
 
 
 def _wait(rig: Rig, action: WaitUntil) -> Effect:
-    guards, names = _wait_guards(action.event, rig.snapshot, rig.observes)
+    """Let time pass until something happens that the agent has not been shown yet."""
+    guards = _wait_guards(action.event, rig.seen, rig.observes)
     heard, noticed = len(rig.heard), len(rig.noticed)
     end_ns = rig.t_ns + nanoseconds(action.timeout_s)
     while rig.t_ns < end_ns and not rig.out_of_time:
-        why = rig.rest_until(end_ns, guards)
-        if why is Why.MONITOR:
-            respond(rig, None)
-        elif why is Why.GUARD:
-            rig.noticed.extend(_what(guards, names, rig.snapshot))
+        if happened := _happened(guards, rig.snapshot):
+            rig.noticed.extend(happened)
             return Effect(Status.COMPLETED, "; ".join(rig.noticed[noticed:]))
+        if rig.rest_until(end_ns, guards) is Why.MONITOR:
+            respond(rig, None)
         if action.event in ("any", "speech") and len(rig.heard) > heard:
             return Effect(Status.COMPLETED, "something was said")
         if len(rig.noticed) > noticed:
@@ -88,47 +88,56 @@ def _wait(rig: Rig, action: WaitUntil) -> Effect:
     return Effect(Status.TIMED_OUT, "the time is up")
 
 
-def _wait_guards(
-    event: str, snapshot: Snapshot, observes: tuple[str, ...]
-) -> tuple[tuple[Guard, ...], Mapping[str, str]]:
-    """Return guards on the agent's own sensors, and what each would mean.
+def _wait_guards(event: str, seen: Snapshot, observes: tuple[str, ...]) -> tuple[Guard, ...]:
+    """Return guards on the agent's own sensors for what it has not been shown.
 
-    A channel that cannot be believed now is left out (the agent has been told); one that fails
-    during the wait ends it.
+    Args:
+        event: What to wait for.
+        seen: What the agent was last shown; a channel it could not believe then is left out.
+        observes: The channels it is shown.
     """
     wanted = {
-        "throat.swallows": ("swallow", "a swallow", snapshot.value("throat.swallows") + 0.5),
-        "mic.coughs": ("cough", "a cough", snapshot.value("mic.coughs") + 0.5),
-        "mat.edge": ("movement", "weight on the edge of the bed", _EDGE),
-        "depth.floor": ("movement", "somebody on the floor", 0.5),
-        "care.meal": ("movement", "a meal has begun", 0.5),
+        "throat.swallows": ("swallow", seen.value("throat.swallows") + 0.5),
+        "mic.coughs": ("cough", seen.value("mic.coughs") + 0.5),
+        "mat.edge": ("movement", EDGE),
+        "depth.floor": ("movement", 0.5),
+        "care.meal": ("movement", 0.5),
     }
-    guards, names = [], {}
-    for channel, (kind, words, above) in wanted.items():
-        usable = channel in observes and snapshot[channel].good and snapshot.value(channel) < above
-        if usable and event in ("any", kind):
-            guards.append(Guard(channel, above=above))
-            names[channel] = words
-    return tuple(guards), names
+    return tuple(
+        Guard(channel, above=above)
+        for channel, (kind, above) in wanted.items()
+        if channel in observes
+        and event in ("any", kind)
+        and seen[channel].good
+        and seen.value(channel) < above
+    )
 
 
-def _what(guards: tuple[Guard, ...], names: Mapping[str, str], snapshot: Snapshot) -> list[str]:
+HAPPENINGS = {
+    "throat.swallows": "a swallow",
+    "mic.coughs": "a cough",
+    "mat.edge": "weight on the edge of the bed",
+    "depth.floor": "somebody on the floor",
+    "care.meal": "a meal has begun",
+}
+
+
+def _happened(guards: tuple[Guard, ...], snapshot: Snapshot) -> list[str]:
     found = []
     for guard in guards:
         reading = snapshot[guard.channel]
         if not reading.good:
             found.append(f"no reading from {guard.channel} ({reading.quality.name.lower()})")
         elif reading.value >= guard.above:
-            found.append(names[guard.channel])
+            found.append(HAPPENINGS[guard.channel])
     return found
 
 
-def _move(rig: Rig, action: Action, action_id: int, observed_ns: int) -> Effect:
+def _move(rig: Rig, action: Action, action_id: int) -> Effect:
     """Authorise and run a skill."""
-    if rig.t_ns - observed_ns > STALE_AFTER_NS:
-        return _refused(
-            rig, action_id, [f"the observation is {(rig.t_ns - observed_ns) / 1e9:.1f} s old; observe again"]
-        )
+    age_ns = rig.t_ns - rig.seen.t_ns
+    if age_ns > STALE_AFTER_NS:
+        return _refused(rig, action_id, [f"the observation is {age_ns / 1e9:.1f} s old; observe again"])
     try:
         skill = skills.skill_for(action, rig.here, rig.snapshot)
     except UsageError as error:

@@ -110,6 +110,7 @@ class Rig:
         self._parts = parts
         self.bench, self.arm, self.observes = parts.bench, parts.arm, parts.observes
         self.snapshot: Snapshot = parts.backend.read(0)
+        self.seen: Snapshot = self.snapshot  # what the agent was last shown
         self.setpoints: FloatArray = parts.backend.setpoints
         self.interlock = State.DISARMED
         self.heard: list[str] = []

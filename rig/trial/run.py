@@ -172,7 +172,6 @@ class _Session:
         self._item, self._agent, self._rig, self._record = item, agent, rig, record
         self._progress = progress
         self._observation_id = 0
-        self._observed_ns = 0
 
     def run(self) -> TrialResult:
         """Run to the end, whatever it is, and close the record with it."""
@@ -201,7 +200,7 @@ class _Session:
                 tool=decision.action.tool, arguments=decision.action.model_dump(mode="json", exclude={"tool"}),
                 think_s=round(decision.think_s, 6),
             )  # fmt: skip
-            effect = carry_out(rig, decision.action, action_id, self._observed_ns)
+            effect = carry_out(rig, decision.action, action_id)
             reply = self._reply(effect, before_ns)
             rig.log(
                 Kind.REPLIED, "rig", action_id=action_id, status=effect.status.value, message=effect.message
@@ -227,7 +226,7 @@ class _Session:
         """Show the agent its own sensors, and what it heard and noticed since it last looked."""
         rig = self._rig
         self._observation_id += 1
-        self._observed_ns = rig.t_ns
+        rig.seen = rig.snapshot
         readings: dict[str, Reading] = {name: rig.snapshot[name] for name in rig.observes}
         heard, noticed = rig.take_news()
         rig.log(
