@@ -52,13 +52,13 @@ PANELS: dict[str, tuple[Panel, ...]] = {
 SPAN_S = {"spoon-feed": 40.0, "bed-watch": 900.0}
 
 
-def timeline(record: Record, graded: Grade, title: str) -> str:
-    """Return one trial, around its first critical mistake or as a whole, as SVG."""
+def timeline(record: Record, graded: Grade, title: str, window_ns: tuple[int, int] | None = None) -> str:
+    """Return one trial as SVG: in a window of time, else around its first critical mistake, else whole."""
     from matplotlib.figure import Figure
 
     task = facts_of(record).task
     panels = PANELS[task]
-    start_ns, end_ns = _window(record, graded, nanoseconds(SPAN_S[task]))
+    start_ns, end_ns = window_ns or moment(record, graded)
     trace = record.trace(
         channels=[c for panel in panels for c, _ in panel.channels], start_ns=start_ns, end_ns=end_ns
     )
@@ -89,8 +89,9 @@ def timeline(record: Record, graded: Grade, title: str) -> str:
     return as_svg(figure, title)
 
 
-def _window(record: Record, graded: Grade, span_ns: int) -> tuple[int, int]:
-    """Return the stretch of time worth looking at."""
+def moment(record: Record, graded: Grade) -> tuple[int, int]:
+    """Return the stretch of time worth looking at: around the first mistake, else all of it (ns)."""
+    span_ns = nanoseconds(SPAN_S[facts_of(record).task])
     end_ns = record.events[-1].t_ns
     moments = [
         t for f in graded.findings if f.mistake for t in (f.irreversible_ns, f.prevented_ns) if t is not None

@@ -9,7 +9,7 @@ from analysis.grade import Grade, grade
 from analysis.horizon import HorizonReport
 from analysis.page import Html, figure, grid, paragraph, section
 from analysis.report import write_report
-from analysis.timeline import timeline
+from analysis.timeline import moment, timeline
 from analysis.trials import TrialRow, TrialTable
 from rig.cli.demo_work import Watched
 from rig.core.record import Record
@@ -50,11 +50,13 @@ def _twins(seen: Sequence[Watched]) -> Iterator[Html]:
     pair = find_twins([w.row for w in seen])
     if pair is None:
         return
-    parts = [paragraph(HOW_TO_READ)]
+    parts, window_ns = [paragraph(HOW_TO_READ)], None
     for row in pair:
         record = load_record(Path(row.record or ""))
         graded = grade(record)
-        parts.append(figure(timeline(record, graded, _title(record, graded)), _caption(record, graded)))
+        window_ns = window_ns or moment(record, graded)  # both pictures show the same stretch of time
+        picture = timeline(record, graded, _title(record, graded), window_ns)
+        parts.append(figure(picture, _caption(record, graded)))
     yield section("The same trial without and with the monitor", *parts)
 
 
