@@ -171,8 +171,7 @@ class Emitter:
             f"    while ({length} > 0) and (F[{first} + {newest}] {beats} {value}):",
             f"        {length} -= 1",
             f"    if {length} == {size}:",  # faster than the channel may be: forgetting is unknown
-            f"        {head} = ({head} + 1) % {size}",
-            f"        {length} -= 1",
+            f"        {length} = 0",
             f"        {poisoned} = t",
             f"        I[{OVERFLOWS}] += 1",
             f"    {length} += 1",
@@ -180,7 +179,7 @@ class Emitter:
             f"    I[{at} + {newest}] = t",
             "else:",
             f"    {poisoned} = t",
-            f"{v} = F[{first} + {head}] if ({length} > 0) & (t - {poisoned} > {node.span_ns}) else NAN",
+            f"{v} = F[{first} + {head}] if t - {poisoned} > {node.span_ns} else NAN",
         )
 
     def _times(self, must: str, may: str, span_ns: int, v: str) -> None:

@@ -17,6 +17,7 @@ from rig.core.clock import nanoseconds
 from safety_monitor.expression import Expression, truth
 from safety_monitor.nodes import FOREVER, Age, Constant, Node, Truth, Valid, channels, walk
 from safety_monitor.rule import Rule
+from safety_monitor.words import FLAG
 
 TICK_NS = 1_000_000
 DRAWS = 400
@@ -63,6 +64,12 @@ class Examples:
     clean: tuple[Script, ...]
 
 
+def is_whole(channel: Channel) -> bool:
+    """Return whether a channel is a flag or a count, with nothing between two whole numbers."""
+    counts = channel.resolution >= 1 or (channel.resolution == 0 and channel.high > 1)
+    return channel.unit == "1" and channel.noise == 0 and (counts or bool(FLAG.match(channel.text)))
+
+
 def _levels(channel: Channel, node: Node, may_be_stale: bool) -> list[float]:
     """Return readings worth trying: both sides of the rule's own limits, and near the sensor's ends."""
     limits = {n.value for n in walk(node) if isinstance(n, Constant) and n.unit == channel.unit}
@@ -70,8 +77,9 @@ def _levels(channel: Channel, node: Node, may_be_stale: bool) -> list[float]:
     tried = [channel.low, channel.low + 0.5 * reach, channel.high - 0.02 * reach]
     for limit in limits:
         step = max(channel.resolution, 0.02 * abs(limit), 1e-3 * reach)
-        tried += [limit - step, limit + step, tried[2] - limit - step, tried[2] - limit + step]
-    if channel.unit == "1" and channel.noise == 0:  # flags and counts are whole
+        tried += [limit - step, limit, limit + step, 0.75 * limit, 1.25 * limit]
+        tried += [tried[2] - limit - step, tried[2] - limit + step]
+    if is_whole(channel):
         tried = [float(round(v)) for v in [*tried, 0.0, 1.0, 2.0]]
     inside = sorted({v for v in [*tried, 0.0] if channel.low <= v <= channel.high})
     return [*inside, _STALE] if may_be_stale else inside
@@ -95,7 +103,10 @@ def _spans(node: Node) -> list[int]:
     own |= {
         nanoseconds(n.value) for n in walk(node) if isinstance(n, Constant) and n.unit == "s" and n.value >= 0
     }
-    return [2 * TICK_NS, *(int(s * f) for s in sorted(own) if 0 < s < FOREVER for f in (0.4, 1.2))]
+    return [
+        2 * TICK_NS,
+        *(int(s * f) for s in sorted(own) if 0 < s < FOREVER for f in (0.11, 0.4, 0.75, 1.2, 1.7)),
+    ]
 
 
 def _draw(node: Truth, layout: Layout, rng: np.random.Generator) -> Iterator[Script]:

@@ -38,7 +38,7 @@ _COMPARED = {
     "<": "below", "<=": "at most", ">": "above", ">=": "at least", "==": "equal to", "!=": "other than",
 }  # fmt: skip
 _CLAUSE = re.compile(r"[,;:]")
-_FLAG = re.compile(r"^1 (while|where) ")
+FLAG = re.compile(r"^1 (while|where) ")
 _UNITS = (
     (3_600_000_000_000, "h"),
     (60_000_000_000, "min"),
@@ -105,16 +105,16 @@ class Speaker:
 
     def _channel(self, x: Measured) -> str:
         text = self.texts.get(x.channel, "")
-        return x.channel if _FLAG.match(text) or not text else text
+        return x.channel if FLAG.match(text) or not text else text
 
     def _flag(self, node: Compare) -> str | None:
         """Return a comparison of a flag with a half as what the flag means, None for another comparison."""
         if not (isinstance(node.left, Measured) and node.right == Constant(0.5, "1")):
             return None
         text = self.texts.get(node.left.channel, "")
-        if not _FLAG.match(text) or node.op not in (">", "<"):
+        if not FLAG.match(text) or node.op not in (">", "<"):
             return None
-        meaning = _FLAG.sub("", text)
+        meaning = FLAG.sub("", text)
         return meaning if node.op == ">" else f"it is not so that {meaning}"
 
     def _number(self, node: Node) -> str:
