@@ -11,6 +11,7 @@ class Kind(StrEnum):
     """What an event says; the body's keys are listed per kind."""
 
     TRIAL_STARTED = "trial_started"  # task, item, scenario, agent, bench, seed, monitor
+    ARMED = "armed"  # rules, always_known: the monitor passed its self-test
     OBSERVED = "observed"  # observation_id, readings
     PROPOSED = "proposed"  # action_id, tool, arguments, observation_id, think_s: what the agent asks for
     AUTHORISED = "authorised"  # action_id, allowed, reasons: what the gate says of it

@@ -153,9 +153,15 @@ class Rig:
         self._parts.recorder.append(Event(self.t_ns, kind, source, body, severity))
 
     def start(self) -> None:
-        """Let the person begin, and arm: from here on motion is allowed and watched."""
+        """Let the person begin, test the monitor and arm: from here on motion is allowed and watched.
+
+        Raises:
+            RigFault: If a rule does not fire, or fires without cause, on the traces made for it.
+        """
         self._behave(self._parts.person.begin())
         self.declare({})
+        tested = self._parts.monitor.arm()
+        self.log(Kind.ARMED, "monitor", rules=tested.rules, always_known=list(tested.always_known))
         self.rest(SETTLING_NS)  # every sensor has measured the person before anybody decides
         self.signal(Signal.ARM)
 
