@@ -21,6 +21,7 @@ TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
 FLAT_FOR_TURN_DEG = 30.0
 TAKE_WAIT_S = 3.0
 SCOOP_TICKS = 300
+UNGUARDED_N = 50.0
 
 # Speed limits of the spoon tip by distance to the lips: (nearer than, metres per second).
 # Slow follows the design equation of a braced head: a 1 N trip with 8 ms reaction stays under 10 N
@@ -180,7 +181,8 @@ def _move(action: MoveTo, here: Here) -> Skill:
     guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
     towards = action.target in ("near_mouth", "lips")
     path = _path(here, action.target, PROFILES[action.speed], guards)
-    return Skill((path,), {"intent.mouth": float(towards)}, retreats=action.target == "rest")
+    intents = {"intent.mouth": 1.0, "intent.push": _push_n(action.guard_n)} if towards else {}
+    return Skill((path,), intents, retreats=action.target == "rest")
 
 
 def _scoop(here: Here) -> Skill:
@@ -196,7 +198,11 @@ def _transfer(action: Act, here: Here, snapshot: Snapshot) -> Skill:
     waits = round(TAKE_WAIT_S * 1e9 / here.bench.tick_ns)
     taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
     wait = Phase(np.repeat(into.rows[-1:], waits, axis=0), here.bench.tick_ns, until=taken)
-    return Skill((into, wait), {"intent.mouth": 1.0})
+    return Skill((into, wait), {"intent.mouth": 1.0, "intent.push": _push_n(action.guard_n)})
+
+
+def _push_n(guard_n: float | None) -> float:
+    return UNGUARDED_N if guard_n is None else guard_n
 
 
 def _ramp(here: Here, name: str, value: float) -> Phase:
