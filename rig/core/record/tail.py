@@ -6,7 +6,7 @@ from pathlib import Path
 from rig.core.channel import Trace, joined
 from rig.core.errors import RecordError
 from rig.core.event import Kind
-from rig.core.record import chain, manifest, telemetry, wire
+from rig.core.record import chain, manifest, telemetry
 from rig.core.record.chain import StoredEvent
 from rig.core.record.files import mapped, read_bytes
 from rig.core.record.manifest import Manifest
@@ -87,8 +87,7 @@ class Tail:
                 self._offset = found.chunks[-1].at
             else:
                 self._offset = found.good_bytes
-            rows = [telemetry.rows_of(piece, where) for piece in pieces]
-            parts += [wire.trace_of(part, layout, columns) for part in rows if len(part)]
+            parts.append(telemetry.whole(pieces, where, columns, layout))
             if not found.finished:
                 break
             self._number, self._offset = self._number + 1, 0

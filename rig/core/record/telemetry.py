@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.core.channel import Layout, Trace
+from rig.core.channel import Layout, Trace, joined
 from rig.core.errors import RecordError
 from rig.core.record import wire
 from rig.core.record.files import mapped
@@ -18,6 +18,7 @@ from rig.core.record.walk import ChunkRef, DamagedChunk, unpack, walk
 
 _WORKERS = min(4, os.cpu_count() or 1)
 _AHEAD = 2 * _WORKERS
+_GROUP_BYTES = 1 << 20
 EVER = (-(1 << 62), 1 << 62)
 
 
@@ -105,15 +106,11 @@ def rows_of(piece: Piece, where: Where) -> wire.Rows:
 def stretches(
     found: Sequence[Piece], where: Where, columns: NDArray[np.intp] | None, layout: Layout
 ) -> Iterator[Trace]:
-    """Decode chunk by chunk in order, a few ahead on other threads; memory does not grow with length."""
-
-    def one(piece: Piece) -> Trace:
-        return wire.trace_of(rows_of(piece, where), layout, columns)
-
+    """Decode in order, some chunks at a time and a few ahead on other threads; memory stays the same."""
     with ThreadPoolExecutor(_WORKERS) as pool:  # zstd and numpy release the GIL
         waiting: deque[Future[Trace]] = deque()
-        for piece in found:
-            waiting.append(pool.submit(one, piece))
+        for group in _groups(found):
+            waiting.append(pool.submit(_decoded, group, where, columns, layout))
             if len(waiting) > _AHEAD:
                 yield waiting.popleft().result()
         while waiting:
@@ -121,40 +118,68 @@ def stretches(
 
 
 def whole(found: Sequence[Piece], where: Where, columns: NDArray[np.intp] | None, layout: Layout) -> Trace:
-    """Decode chunks into arrays made once, each chunk on any thread into its own place."""
+    """Decode into arrays made once, each group of chunks on any thread into its own place."""
+    groups = _groups(found)
+    sizes = [_rows_at_most(group, where) for group in groups]
+    starts = np.cumsum([0, *sizes]).tolist()
+    room = _empty(starts[-1], layout)
+
+    def fill(k: int) -> int:
+        return _fill(groups[k], where, columns, _part(room, starts[k], starts[k + 1]))
+
+    if len(groups) < 2:
+        counts = [fill(k) for k in range(len(groups))]
+    else:
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            counts = list(pool.map(fill, range(len(groups))))
+    if counts == sizes:
+        return room
+    # Chunks at the edges of the window gave fewer rows than there was room for.
+    filled = [_part(room, start, start + n) for start, n in zip(starts, counts, strict=False) if n]
+    return filled[0] if len(filled) == 1 else joined(filled, layout)
+
+
+def _groups(found: Sequence[Piece]) -> list[list[Piece]]:
+    """Put chunks together until a group is worth a thread's while."""
+    groups: list[list[Piece]] = []
+    size = _GROUP_BYTES
+    for piece in found:
+        if size >= _GROUP_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(piece)
+        size += piece.ref.raw_size
+    return groups
+
+
+def _rows_at_most(group: Sequence[Piece], where: Where) -> int:
     width = wire.row_type(len(where.layout)).itemsize
-    starts = np.cumsum([0, *(piece.ref.raw_size // width for piece in found)])
-    n, c = int(starts[-1]), len(layout)
+    return sum(piece.ref.raw_size // width for piece in group)
+
+
+def _empty(n: int, layout: Layout) -> Trace:
+    c = len(layout)
     t_ns, values = np.empty(n, np.int64), np.empty((n, c))
-    sampled_ns, quality = np.empty((n, c), np.int64), np.empty((n, c), np.uint8)
-    counts = [0] * len(found)
+    return Trace(layout, t_ns, values, np.empty((n, c), np.int64), np.empty((n, c), np.uint8))
 
-    def fill(k: int) -> None:
-        rows = rows_of(found[k], where)
-        place = slice(int(starts[k]), int(starts[k]) + len(rows))
-        out = Trace(layout, t_ns[place], values[place], sampled_ns[place], quality[place])
-        wire.decode_into(rows, columns, out)
-        counts[k] = len(rows)
 
-    _each(len(found), fill)
-    # Chunks at the edges of the window may have given fewer rows than there was place for.
-    keep = np.concatenate(
-        [np.arange(0), *(np.arange(s, s + k) for s, k in zip(starts, counts, strict=False))]
+def _part(trace: Trace, start: int, end: int) -> Trace:
+    part = slice(start, end)
+    return Trace(
+        trace.layout, trace.t_ns[part], trace.values[part], trace.sampled_ns[part], trace.quality[part]
     )
-    if len(keep) == n:
-        return Trace(layout, t_ns, values, sampled_ns, quality)
-    if len(keep) and keep[-1] - keep[0] + 1 == len(keep):
-        part = slice(int(keep[0]), int(keep[-1]) + 1)
-        return Trace(layout, t_ns[part], values[part], sampled_ns[part], quality[part])
-    return Trace(layout, t_ns[keep], values[keep], sampled_ns[keep], quality[keep])
 
 
-def _each(n: int, work: Callable[[int], None]) -> None:
-    """Call ``work`` for 0 to n-1, on several threads if it is worth it."""
-    if n < 2 * _WORKERS:
-        for k in range(n):
-            work(k)
-        return
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        for _ in pool.map(work, range(n)):
-            pass
+def _decoded(group: Sequence[Piece], where: Where, columns: NDArray[np.intp] | None, layout: Layout) -> Trace:
+    room = _empty(_rows_at_most(group, where), layout)
+    return _part(room, 0, _fill(group, where, columns, room))
+
+
+def _fill(group: Sequence[Piece], where: Where, columns: NDArray[np.intp] | None, room: Trace) -> int:
+    """Decode chunks one behind the other into ``room``; return how many rows there were."""
+    n = 0
+    for piece in group:
+        rows = rows_of(piece, where)
+        wire.decode_into(rows, columns, _part(room, n, n + len(rows)))
+        n += len(rows)
+    return n

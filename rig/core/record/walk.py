@@ -12,7 +12,6 @@ from mcap.opcode import Opcode
 from mcap.records import Metadata
 from mcap.writer import MCAP0_MAGIC
 
-from rig.core.record import wire
 from rig.core.record.options import MIB
 
 _CHUNK = struct.Struct("<QQQII")  # start, end, size, crc, length of the compression's name
@@ -184,8 +183,3 @@ def first_damage(data: bytes | memoryview, found: Walk) -> tuple[int, str] | Non
     if found.problem is not None:
         return found.good_bytes, found.problem
     return None
-
-
-def ticks_in(raw: bytes, n_channels: int) -> int:
-    """Return how many ticks of telemetry an unpacked chunk holds; 0 if it holds something else."""
-    return len(raw) // wire.row_type(n_channels).itemsize if wire.is_telemetry(raw, n_channels) else 0

@@ -188,38 +188,17 @@ def encode(trace: Trace, first: int, epoch_utc_ns: int, rows: Rows) -> None:
 
 
 def is_telemetry(data: bytes | memoryview, n_channels: int) -> bool:
-    """Return whether uncompressed chunk ``data`` is rows of telemetry and nothing else."""
+    """Return whether uncompressed chunk ``data``, whose checksum is right, is rows of telemetry."""
     kind = row_type(n_channels)
     if not len(data) or len(data) % kind.itemsize:
         return False
-    rows = np.frombuffer(data, kind)
-    like = template(n_channels)
-    return all(bool((rows[part] == like[part]).all()) for part in ("opcode", "length", "channel", "t_tag"))
+    row, like = np.frombuffer(data, kind, count=1), template(n_channels)
+    return all(bool((row[part] == like[part]).all()) for part in ("opcode", "length", "channel", "t_tag"))
 
 
 def decode(data: bytes | memoryview, n_channels: int) -> Rows:
     """Return the rows in uncompressed chunk ``data``, without copying."""
     return np.frombuffer(data, row_type(n_channels))
-
-
-def trace_of(rows: Rows, layout: Layout, columns: NDArray[np.intp] | None) -> Trace:
-    """Return rows as a trace.
-
-    Args:
-        rows: n of them, of the record's layout.
-        layout: The channels wanted.
-        columns: Where they are in the record's layout; None if ``layout`` is that layout.
-    """
-    n, c = len(rows), len(layout)
-    out = Trace(
-        layout,
-        np.empty(n, np.int64),
-        np.empty((n, c)),
-        np.empty((n, c), np.int64),
-        np.empty((n, c), np.uint8),
-    )
-    decode_into(rows, columns, out)
-    return out
 
 
 def decode_into(rows: Rows, columns: NDArray[np.intp] | None, out: Trace) -> None:
