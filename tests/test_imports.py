@@ -36,7 +36,7 @@ def test_a_stranger_s_package_of_our_name_is_refused(tmp_path: Path, monkeypatch
         return importlib.util.spec_from_file_location(name, stranger) if name == "tasks" else real(name)
 
     monkeypatch.setattr(importlib.util, "find_spec", find)
-    with pytest.raises(ConfigError, match="tasks resolves to .*outside"):
+    with pytest.raises(ConfigError, match=r"tasks resolves to .*outside"):
         check_packages()
 
 

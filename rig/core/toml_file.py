@@ -28,7 +28,9 @@ def load_validated(path: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(str(path), [_line(e["loc"], e["msg"], e.get("input")) for e in error.errors()]) from None
+        raise ConfigError(
+            str(path), [_line(e["loc"], e["msg"], e.get("input")) for e in error.errors()]
+        ) from None
 
 
 def _line(location: tuple[int | str, ...], message: str, seen: object) -> str:

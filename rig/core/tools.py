@@ -80,6 +80,10 @@ class Act(_Tool):
 
     tool: Literal["act"] = "act"
     skill: Literal["scoop", "transfer", "withdraw", "wipe", "turn_left", "turn_right", "turn_back"]
+    guard_n: Annotated[
+        float | None,
+        Field(gt=0, le=10, description="transfer only: stop when the wrist feels this much force (newtons)"),
+    ] = 2.0
 
 
 class SetBed(_Tool):

@@ -56,7 +56,7 @@ def test_the_same_seed_is_the_same_record_byte_for_byte(item: str, tmp_path: Pat
     spec = spec_of(item, agent="hasty")
     a, b = ran(spec, tmp_path / "a"), ran(spec, tmp_path / "b")
     assert a.record.head == b.record.head
-    for path in sorted((tmp_path / "a").glob("*.mcap")) + [tmp_path / "a" / "events.jsonl"]:
+    for path in [*sorted((tmp_path / "a").glob("*.mcap")), tmp_path / "a" / "events.jsonl"]:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
