@@ -6,17 +6,16 @@ import sys
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from rig.core.errors import UsageError
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print ``value`` as strict JSON: no NaN, no infinity (null instead)."""
     sys.stdout.write(json.dumps(_plain(value), indent=2, allow_nan=False) + "\n")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Enum):
