@@ -246,6 +246,8 @@ def _entry(table: TrialTable, rows: BoolArray, subject: Subject, options: Horizo
             )
             return Entry(subject, empty, ())
         rows = guarded
+    else:
+        rows = rows & ~_second_looks(table, rows)
     index = np.flatnonzero(rows)
     group = Group(
         duration_s=table.duration_s[index],
@@ -256,6 +258,20 @@ def _entry(table: TrialTable, rows: BoolArray, subject: Subject, options: Horizo
     )
     records = tuple(sorted({str(name) for name in table.record[index] if name}))
     return Entry(subject, estimate(group, options.estimate), records)
+
+
+def _second_looks(table: TrialTable, rows: BoolArray) -> BoolArray:
+    """Return the guarded trials whose shadow twin (same item and seed) is among ``rows`` too.
+
+    What the agent does alone is seen in the shadow trial; counting both would count one draw twice.
+    """
+    keys = np.stack((table.item.codes.astype(np.float64), table.seed), axis=1)
+    shadow = rows & table.monitor.is_("shadow") & np.isfinite(table.seed)
+    twins = {tuple(key) for key in keys[shadow]}
+    guarded = np.flatnonzero(rows & table.monitor.is_("guard"))
+    second = np.zeros(len(table), dtype=np.bool_)
+    second[[i for i in guarded if tuple(keys[i]) in twins]] = True
+    return second
 
 
 def _marked(entry: Entry) -> Entry:

@@ -59,7 +59,8 @@ def run_trials(
 
 def _print_grade(graded: Grade, spec: TrialSpec, folder: Path) -> None:
     print(  # noqa: T201
-        f"{graded.outcome.value:10s} {spec.agent} on {spec.item}, seed {spec.seed}, monitor {spec.monitor}: {graded.reason}\n"
+        f"{graded.outcome.value:10s} {spec.agent} on {spec.item}, seed {spec.seed}, monitor {spec.monitor}: "
+        f"{graded.reason}\n"
         f"           job {'done' if graded.done else 'not done'} in {duration(graded.elapsed_s)}, "
         f"harm {'effected' if graded.harm else 'none'}; record {folder}"
     )

@@ -31,7 +31,7 @@ KernelFunction = Callable[[int, FloatArray, IntArray, ByteArray, FloatArray, Int
 class Pointer(types.WrapperAddressProtocol):  # type: ignore[misc]
     """A compiled kernel's address, looked up once: numba would look it up again at every call."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Any) -> None:  # noqa: ANN401 numba's dispatcher has no type
         compiled = kernel.get_compile_result(KERNEL)
         name = compiled.fndesc.llvm_cfunc_wrapper_name
         self._address = int(compiled.library.get_pointer_to_function(name))
@@ -40,7 +40,7 @@ class Pointer(types.WrapperAddressProtocol):  # type: ignore[misc]
     def __wrapper_address__(self) -> int:
         return self._address
 
-    def signature(self) -> Any:
+    def signature(self) -> Any:  # noqa: ANN401 numba's signature has no type
         """Return the kernel's signature."""
         return KERNEL
 

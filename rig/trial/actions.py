@@ -1,6 +1,5 @@
 """From an action to what was measured: authorise, carry out, reply."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rig.core.channel import Snapshot
@@ -11,7 +10,8 @@ from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Observe, S
 from rig.core.tools import Stop as StopTool
 from rig.core.watch import Guard
 from rig.trial import skills
-from rig.trial.rig import Rig, Why
+from rig.trial.parts import Why
+from rig.trial.rig import Rig
 from rig.trial.safe import idle, respond
 from rig.trial.skills import Skill
 from safety_monitor.interlock import Motion

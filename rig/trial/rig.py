@@ -6,25 +6,20 @@ person. What the monitor demands is carried out here, not by the agent.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
-from rig.core.backend import Stop, StretchBackend
-from rig.core.bench import BenchSpec
-from rig.core.channel import FloatArray, Snapshot, Trace
+from rig.core.backend import Stop
+from rig.core.channel import FloatArray, Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.command import Plan, actuator_index
 from rig.core.event import Event, Json, Kind, Severity
-from rig.core.person import Behaviour, Person
+from rig.core.person import Behaviour
 from rig.core.watch import Guard
-from rig.kinematics import Kinematics
+from rig.trial.parts import Mode, Parts, Why
 from rig.trial.skills import Here, Phase, here_of
-from safety_monitor.gate import Authorisation, Envelope, authorise, decide
+from safety_monitor.gate import Authorisation, authorise, decide
 from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
-from safety_monitor.monitor import Monitor
 from safety_monitor.rule import ACTUATING, Response
 from safety_monitor.verdict import Verdict
 
@@ -34,73 +29,6 @@ LEASE_NS = nanoseconds(2.0)
 NEAR_FACE_M = 0.15
 SETTLING_NS = nanoseconds(2.0)
 _CALLS = {"info": 1, "assist": 2, "urgent": 3}
-
-
-class Mode(StrEnum):
-    """What the monitor's verdicts do: are recorded, or are enforced."""
-
-    SHADOW = "shadow"
-    GUARD = "guard"
-
-
-class Why(StrEnum):
-    """Why an advance came to its end."""
-
-    END = "end"
-    GUARD = "guard"
-    MONITOR = "monitor"
-    GATE = "gate"
-    TIME = "time"
-
-
-class Recorder(Protocol):
-    """The part of a record writer the rig needs."""
-
-    def append(self, event: Event) -> int:
-        """Make an event durable."""
-        ...
-
-    def telemetry(self, trace: Trace) -> None:
-        """Take dense rows."""
-        ...
-
-
-class Manikin(StretchBackend, Protocol):
-    """A stretch backend with a scripted body and the controller's intents."""
-
-    def set_body(self, values: Mapping[str, float]) -> None:
-        """Set what the person does."""
-        ...
-
-    def set_intent(self, values: Mapping[str, float]) -> None:
-        """Tell the rules what the controller is about to do."""
-        ...
-
-    def why_not_slow(self) -> str | None:
-        """Return why the world may not be run in long ticks now, None when it may."""
-        ...
-
-    @property
-    def setpoints(self) -> FloatArray:
-        """The setpoints in force."""
-        ...
-
-
-@dataclass(slots=True)
-class Parts:
-    """What a rig is put together from."""
-
-    bench: BenchSpec
-    backend: Manikin
-    person: Person
-    monitor: Monitor
-    envelope: Envelope
-    arm: Kinematics
-    recorder: Recorder
-    mode: Mode
-    slow_tick_ns: int
-    limit_ns: int
-    observes: tuple[str, ...]
 
 
 class Rig:

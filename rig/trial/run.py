@@ -23,7 +23,8 @@ from rig.kinematics import Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.actions import Effect, carry_out
-from rig.trial.rig import Mode, Parts, Rig
+from rig.trial.parts import Mode, Parts
+from rig.trial.rig import Rig
 from rig.trial.safe import idle
 from rig.trial.spec import PER_TRIAL, TrialSpec, configuration, digest
 from safety_monitor.gate import Envelope

@@ -8,7 +8,8 @@ import numpy as np
 
 from rig.core.clock import nanoseconds
 from rig.trial import skills
-from rig.trial.rig import Rig, Why
+from rig.trial.parts import Why
+from rig.trial.rig import Rig
 from rig.trial.skills import Phase, Skill
 from safety_monitor.interlock import Motion, Signal, State
 

@@ -276,3 +276,22 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_guarded_trial_with_a_shadow_twin_is_not_a_second_draw_of_the_agent() -> None:
+
+    shadow = [
+        TrialRow(
+            trial_id=f"s{i}-{d}", agent="a", family="f", task="t", item=f"t/{d}", duration_s=60.0 * d,
+            outcome=Outcome.PASS if i > d / 4 else Outcome.CRITICAL, done=i > d / 4, harm=i <= d / 4,
+            mistake=i <= d / 4, monitor="shadow", seed=i,
+        )
+        for d in (1, 4, 16) for i in range(6)
+    ]  # fmt: skip
+    guarded = [replace(row, trial_id="g" + row.trial_id, monitor="guard") for row in shadow]
+    both = horizons(TrialTable.from_rows([*shadow, *guarded]))
+    (alone,) = both.of("a", Definition.AGENT_ALONE)
+    (with_monitor,) = both.of("a", Definition.AGENT_WITH_MONITOR)
+    assert alone.estimate.trials == with_monitor.estimate.trials == len(shadow)
+    (only_guarded,) = horizons(TrialTable.from_rows(guarded)).of("a", Definition.AGENT_ALONE)
+    assert only_guarded.estimate.trials == len(guarded)
