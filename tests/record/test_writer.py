@@ -170,6 +170,21 @@ class Refusing(Disk):
         raise OSError(self.code, os.strerror(self.code))
 
 
+def test_a_file_where_the_folder_should_be_is_bad_input(tmp_path):
+    (tmp_path / "r").write_text("mine")
+    with pytest.raises(UsageError, match="is a file; choose a folder"):
+        writer(tmp_path / "r").__enter__()
+    assert (tmp_path / "r").read_text() == "mine"
+
+
+@pytest.mark.parametrize("room", [0, 10, 500, 1000])
+def test_a_record_that_cannot_be_started_leaves_nothing_behind(tmp_path, room):
+    with pytest.raises((UsageError, RecorderFault)):
+        writer(tmp_path / "r", disk=FullDisk(room)).__enter__()
+    assert not (tmp_path / "r").exists()
+    short_record(tmp_path / "r")
+
+
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
 def test_a_folder_that_cannot_be_written_is_bad_input_with_advice(tmp_path, code):
     with pytest.raises(UsageError, match=r"cannot write the record here.*choose a folder"):

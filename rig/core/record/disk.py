@@ -113,8 +113,11 @@ def opening(folder: Path, what: str = "record") -> Iterator[None]:
     try:
         yield
     except FileExistsError:
+        if not folder.is_dir():
+            raise UsageError(f"{folder}: is a file; choose a folder") from None
         raise UsageError(
-            f"{folder} already holds a record; records are never overwritten: choose another folder"
+            f"{folder} already holds a record or something else; nothing is ever overwritten: "
+            f"choose a folder that is new or empty"
         ) from None
     except OSError as error:
         raise UsageError(

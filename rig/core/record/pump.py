@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rig.core.channel import Trace
-from rig.core.errors import RecorderFault
+from rig.core.channel import Layout, Quality, Trace
+from rig.core.errors import RecorderFault, UsageError
 from rig.core.record import wire
 from rig.core.record.mirror import Note
 from rig.core.record.options import Full, Options
@@ -29,6 +29,24 @@ class Counts:
     stored: int
     dropped: int
     lost: int
+
+
+def check_ticks(trace: Trace, layout: Layout, after_ns: int) -> None:
+    """Refuse ticks that are not of ``layout``, or whose time does not advance from ``after_ns`` on.
+
+    Raises:
+        UsageError: With what is wrong.
+    """
+    shape = (len(trace), len(layout))
+    if trace.layout is not layout and trace.layout != layout:
+        raise UsageError("telemetry: the trace is not of the record's layout")
+    if not trace.values.shape == trace.sampled_ns.shape == trace.quality.shape == shape:
+        raise UsageError(f"telemetry: values, sampled_ns and quality must have shape {shape}")
+    if not (int(trace.t_ns[0]) > after_ns and bool((trace.t_ns[1:] > trace.t_ns[:-1]).all())):
+        raise UsageError(f"telemetry: time must advance from tick to tick; the last was at {after_ns} ns")
+    if int(trace.quality.max(initial=0)) > max(Quality):
+        known = [int(quality) for quality in Quality]
+        raise UsageError(f"telemetry: quality {int(trace.quality.max())} is not one of {known}")
 
 
 class Pump:

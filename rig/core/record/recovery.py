@@ -215,7 +215,8 @@ class _Mended:
         found = self._found
         note: dict[str, Json] = {
             "text": "The recorder was interrupted; this record was closed afterwards by recovery. "
-            "Every event before this one is as it was recorded.",
+            "Every event before this one is as it was recorded; "
+            "ticks that had not reached the disk are gone, and nobody knows how many.",
             "recovered": {
                 "events": len(found.events), "ticks": self.ticks, "cut_bytes": self.cut_bytes,
                 "torn_events_sha256": _sha256(found.folder / chain.FILE),

@@ -13,14 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rig.core.channel import Layout, Quality, Trace
+from rig.core.channel import Layout, Trace
 from rig.core.clock import wall_utc
 from rig.core.errors import RecorderFault, UsageError
 from rig.core.event import Event, Json, Kind, Severity
 from rig.core.record import chain, manifest, mirror, signing, strict, wire
 from rig.core.record.disk import opening, write_file, writing
 from rig.core.record.options import Full, Options
-from rig.core.record.pump import Counts, Pump
+from rig.core.record.pump import Counts, Pump, check_ticks
 from rig.core.record.segment import Origin
 
 RESERVE = ".reserve"
@@ -92,6 +92,7 @@ class RecordWriter:
         )
         self._lock = threading.RLock()
         self._fd = -1
+        self._ours = False  # whether the files in the folder are this writer's
         self._tail = (0, self.trial_id, 0)  # next sequence number, hash it links to, bytes acknowledged
         self._sha = hashlib.sha256()  # over the acknowledged bytes
         self._unsure = False  # bytes beyond the acknowledged ones may be in the file
@@ -103,29 +104,47 @@ class RecordWriter:
     # ---- opening --------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        with opening(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if any(self.folder.iterdir()):
-                raise FileExistsError
-            free, need = self._disk.free_bytes(self.folder), self._options.min_free_bytes
-            if free < need:
-                raise UsageError(
-                    f"{self.folder}: {free >> 20} MiB free, a trial asks for {need >> 20}; free some"
-                )
-            write_file(self._disk, self.folder / manifest.FILE, self._bytes)
-            self._disk.sync_folder(self.folder.parent)
-            self._disk.reserve(self.folder / RESERVE, self._options.reserve_bytes)
-            self._fd = self._disk.create(self.folder / chain.FILE)
-            self._disk.lock(self._fd)
-            self._disk.sync_folder(self.folder)
-        body = {**self._key, "trial_id": self.trial_id, "manifest_sha256": self._digest}
         try:
+            with opening(self.folder):
+                self._create()
+            body = {**self._key, "trial_id": self.trial_id, "manifest_sha256": self._digest}
             self._commit([Event(0, Kind.TRIAL_STARTED, "recorder", body)])
         except BaseException:
             self._release()
+            self._discard()
             raise
         self._pump.start()
         return self
+
+    def _create(self) -> None:
+        """Make the folder and its files, the manifest durable first."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if any(self.folder.iterdir()):
+            raise FileExistsError
+        free, need = self._disk.free_bytes(self.folder), self._options.min_free_bytes
+        if free < need:
+            raise UsageError(
+                f"{self.folder}: {free >> 20} MiB free, a trial asks for {need >> 20}; free some"
+            )
+        self._ours = True
+        try:
+            write_file(self._disk, self.folder / manifest.FILE, self._bytes)
+        except FileExistsError:
+            self._ours = False  # another writer was quicker
+            raise
+        self._disk.sync_folder(self.folder.parent)
+        self._disk.reserve(self.folder / RESERVE, self._options.reserve_bytes)
+        self._fd = self._disk.create(self.folder / chain.FILE)
+        self._disk.lock(self._fd)
+        self._disk.sync_folder(self.folder)
+
+    def _discard(self) -> None:
+        """Leave nothing behind of a record that could not be started."""
+        if self._ours:
+            with contextlib.suppress(OSError):
+                for name in (chain.FILE, RESERVE, manifest.FILE):
+                    (self.folder / name).unlink(missing_ok=True)
+                self.folder.rmdir()
 
     # ---- recording ------------------------------------------------------------------------
 
@@ -175,7 +194,7 @@ class RecordWriter:
         self._must_be_open()
         if not len(trace):
             return
-        self._check(trace)
+        check_ticks(trace, self.layout, self._tick_ns)
         self._tick_ns = int(trace.t_ns[-1])
         if not self._pump.put(trace):
             n, start = (self._gap[0], self._gap[1]) if self._gap else (0, int(trace.t_ns[0]))
@@ -185,21 +204,6 @@ class RecordWriter:
         # One segment behind, so that in practice nobody waits and the place in the chain is the same
         # in every run of a simulated trial.
         self._state_closed(self._pump.segments_due, wait=self._options.full is Full.WAIT)
-
-    def _check(self, trace: Trace) -> None:
-        n, c = len(trace), len(self.layout)
-        if trace.layout is not self.layout and trace.layout != self.layout:
-            raise UsageError("telemetry: the trace is not of the record's layout")
-        if not trace.values.shape == trace.sampled_ns.shape == trace.quality.shape == (n, c):
-            raise UsageError(f"telemetry: values, sampled_ns and quality must have shape ({n}, {c})")
-        if not (int(trace.t_ns[0]) > self._tick_ns and bool((trace.t_ns[1:] > trace.t_ns[:-1]).all())):
-            raise UsageError(
-                f"telemetry: time must advance from tick to tick; the last tick was {self._tick_ns} ns"
-            )
-        if int(trace.quality.max(initial=0)) > max(Quality):
-            raise UsageError(
-                f"telemetry: quality {int(trace.quality.max())} is not one of {list(map(int, Quality))}"
-            )
 
     def _log_gap(self) -> None:
         """Put dropped ticks on the chain, once, when there is room again."""
