@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from rig.core.errors import UsageError
 from safety_monitor.nodes import (
     FOREVER,
     Absolute,
     Age,
+    Ahead,
     Begins,
     Changes,
+    Constant,
     Extreme,
     Held,
+    Measured,
     Node,
     Numeric,
     Rate,
@@ -25,7 +29,7 @@ from safety_monitor.nodes import (
     Window,
     Within,
 )
-from safety_monitor.units import aligned, composed
+from safety_monitor.units import aligned, composed, converted
 
 
 class Takes(StrEnum):
@@ -83,6 +87,17 @@ def _extreme(op: Literal["min", "max"]) -> Callable[..., Node]:
     return make
 
 
+def _ahead(x: Measured, span_ns: int, kappa: Numeric, walk: Numeric) -> Node:
+    if not isinstance(kappa, Constant) or kappa.unit != "1":
+        raise UsageError("the number of deviations is a plain number, as in ahead(x, 20 ms, 2, 300 N/s)")
+    per_s = converted(walk, composed(x.unit, "/", "s"))
+    if not isinstance(per_s, Constant) or not per_s.value > 0:
+        raise UsageError(f"how far the slope walks in a second is a positive quantity of {x.unit}/s")
+    if not x.noise > 0:
+        raise UsageError(f"{x.channel} has neither noise nor resolution; there is nothing to filter")
+    return Ahead(x, span_ns, kappa.value, per_s.value, x.unit)
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "abs": Function((Takes.NUMBER,), lambda x: Absolute(x, x.unit), "magnitude"),
     "min": Function((Takes.NUMBER, Takes.NUMBER), _extreme("min"), "the smallest now", many=True),
@@ -113,6 +128,11 @@ FUNCTIONS: Mapping[str, Function] = {
     "ever": Function((Takes.TRUTH,), lambda x: Within(x, FOREVER), "true at some moment so far"),
     "times": Function(
         (Takes.TRUTH, Takes.SPAN), Times, "how often it began to be true in the last time (64 at most)"
+    ),
+    "ahead": Function(
+        (Takes.CHANNEL, Takes.SPAN, Takes.NUMBER, Takes.NUMBER),
+        _ahead,
+        "what it may reach in the time: mean plus so many deviations, the slope walking so far in 1 s",
     ),
     "since": Function(
         (Takes.TRUTH, Takes.TRUTH, Takes.SPAN),

@@ -33,6 +33,7 @@ class Measured:
         low: Smallest value the sensor can report, inclusive.
         high: Largest value the sensor can report, inclusive.
         stale_ns: Age from which a reading is unknown; so is one from the future.
+        noise: Standard deviation of one sample, its resolution included.
     """
 
     channel: str
@@ -40,6 +41,7 @@ class Measured:
     low: float
     high: float
     stale_ns: int
+    noise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,30 @@ class Times:
     x: "Truth"
     span_ns: int
     unit: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a channel may have reached ``span_ns`` from now: its predicted mean plus kappa deviations.
+
+    A Kalman filter of value and slope, fed with the sensor's samples at their own time stamps; the
+    slope walks at random. Never less than the present reading;
+    with a negative ``kappa`` it is the least the channel may have fallen to, never more than the
+    present reading. Unknown while the reading is, and until there are two samples.
+
+    Attributes:
+        x: The channel.
+        span_ns: How far ahead: the time from sensing to standstill.
+        kappa: Standard deviations added to the mean.
+        walk: How far the slope may have walked after one second: one deviation, unit per second.
+        unit: The channel's.
+    """
+
+    x: Measured
+    span_ns: int
+    kappa: float
+    walk: float
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +233,9 @@ class Valid:
     x: Measured
 
 
-Numeric = Constant | Measured | Arithmetic | Absolute | Extreme | Rate | Window | Age | Unchanged | Times
+Numeric = (
+    Constant | Measured | Arithmetic | Absolute | Extreme | Rate | Window | Age | Unchanged | Times | Ahead
+)
 Truth = Compare | Not | And | Or | Held | Within | Since | Unanswered | Begins | Rises | Changes | Valid
 Node = Numeric | Truth
 

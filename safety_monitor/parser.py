@@ -9,6 +9,7 @@ product    := factor (("*" | "/") factor)*
 factor     := "-" factor | number [unit] | channel | limit | function "(" ... ")" | "(" expression ")"
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -58,7 +59,8 @@ class Names:
         """Return the node that reads channel ``name``; no checks."""
         c = self.layout[name]
         stale_s = min(c.stale_after_s, self.max_age_s.get(name, c.stale_after_s))
-        return Measured(c.name, c.unit, c.low, c.high, nanoseconds(stale_s))
+        noise = math.hypot(c.noise, c.resolution / math.sqrt(12.0))  # rounding is uniform over a step
+        return Measured(c.name, c.unit, c.low, c.high, nanoseconds(stale_s), noise)
 
     def allowed(self) -> tuple[str, ...]:
         """Return the names of the channels that may be used."""

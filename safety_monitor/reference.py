@@ -8,12 +8,16 @@ logic, True, False and None for unknown, and remembers nothing.
 import math
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise
 
-from rig.core.channel import Quality, Trace
+import numpy as np
+
+from rig.core.channel import FloatArray, Quality, Trace
 from safety_monitor.nodes import (
     MOST_TIMES,
     Absolute,
     Age,
+    Ahead,
     And,
     Arithmetic,
     Begins,
@@ -109,6 +113,8 @@ class Reference:
                 return self._unchanged(x, k)
             case Rate(x=x):
                 return self._rate(x, k)
+            case Ahead():
+                return self._ahead(node, k)
             case Times(x=x, span_ns=span_ns):
                 began = [self.truth(Begins(x), j) for j in self._window(k, span_ns)]
                 return math.nan if None in began else float(min(began.count(True), MOST_TIMES))
@@ -135,6 +141,32 @@ class Reference:
             return math.nan
         before = sorted(samples)[-2]
         return (value - samples[before]) / (stamp - before) * 1e9
+
+    def _ahead(self, node: Ahead, k: int) -> float:
+        """Textbook filter in matrices over all samples so far, then the prediction."""
+        x = node.x
+        if math.isnan(self.number(x, k)):
+            return math.nan
+        samples: list[tuple[int, float]] = []
+        for j in [*self._known(x, k), k]:
+            value, stamp = self._reading(x, j)
+            if not samples or stamp > samples[-1][0]:
+                samples.append((stamp, value))
+        if len(samples) < 2:
+            return math.nan
+        (s0, v0), (s1, v1) = samples[:2]
+        dt, r2, q = (s1 - s0) / 1e9, node.x.noise**2, node.walk**2
+        mean = np.array([v1, (v1 - v0) / dt])
+        spread = r2 * np.array([[1, 1 / dt], [1 / dt, 2 / dt**2]])
+        for (before, _), (stamp, value) in pairwise(samples[1:]):
+            mean, spread = _moved(mean, spread, (stamp - before) / 1e9, q)
+            gain = spread[:, 0] / (spread[0, 0] + r2)
+            mean = mean + gain * (value - mean[0])
+            spread = spread - np.outer(gain, spread[0])
+        mean, spread = _moved(mean, spread, (self._t[k] + node.span_ns - samples[-1][0]) / 1e9, q)
+        reach = float(mean[0] + node.kappa * math.sqrt(spread[0, 0]))
+        now = self.number(x, k)
+        return max(now, reach) if node.kappa >= 0 else min(now, reach)
 
     def _truth(self, node: Truth, k: int) -> Ternary:
         match node:
@@ -176,6 +208,11 @@ class Reference:
                     every([self.truth(call, j), *(negation(self.truth(answer, i)) for i in range(j, k + 1))])
                     for j in self._old(k, span_ns)
                 )
+
+
+def _moved(mean: FloatArray, spread: FloatArray, dt: float, q: float) -> tuple[FloatArray, FloatArray]:
+    move, walk = np.array([[1, dt], [0, 1]]), np.array([[dt**3 / 3, dt**2 / 2], [dt**2 / 2, dt]])
+    return move @ mean, move @ spread @ move.T + q * walk
 
 
 def _arithmetic(op: str, a: float, b: float) -> float:

@@ -16,6 +16,7 @@ from safety_monitor.nodes import (
     MOST_TIMES,
     Absolute,
     Age,
+    Ahead,
     And,
     Arithmetic,
     Begins,
@@ -39,6 +40,7 @@ from safety_monitor.nodes import (
     Window,
     Within,
 )
+from safety_monitor.predict import Filter
 
 BoolArray = NDArray[np.bool_]
 NS_PER_S = 1e9
@@ -169,6 +171,8 @@ class Evaluation:
                 return self._unchanged(self.number(x))
             case Rate():
                 return self._rate(node)
+            case Ahead():
+                return self._ahead(node)
             case Times(x=x, span_ns=span_ns):
                 return self._times(self.truth(Begins(x)), span_ns)
 
@@ -199,6 +203,17 @@ class Evaluation:
         times: FloatArray = np.minimum(so_far[1:] - so_far[first], MOST_TIMES).astype(np.float64)
         times[_within(began.may & ~began.must, t, span_ns)] = np.nan
         return times
+
+    def _ahead(self, node: Ahead) -> FloatArray:
+        value, stamp, t = self.number(node.x), self._sampled(node.x), self.trace.t_ns
+        ahead, state = np.full(len(value), np.nan), Filter(node.x.noise, node.walk)
+        for k in np.flatnonzero(~np.isnan(value)):
+            z, at_ns = float(value[k]), int(t[k]) + node.span_ns
+            state.take(z, int(stamp[k]))
+            if state.samples >= 2:
+                reach = state.mean(at_ns) + node.kappa * state.deviation(at_ns)
+                ahead[k] = max(z, reach) if node.kappa >= 0 else min(z, reach)
+        return ahead
 
     def _rate(self, node: Rate) -> FloatArray:
         value, stamp = self.number(node.x), self._sampled(node.x)

@@ -10,6 +10,7 @@ from safety_monitor.nodes import (
     FOREVER,
     Absolute,
     Age,
+    Ahead,
     And,
     Arithmetic,
     Begins,
@@ -138,6 +139,8 @@ class Speaker:
                 return f"the age of {self.words(x)}"
             case Unchanged(x=x):
                 return f"the time {self.words(x)} has not changed"
+            case Ahead(x=x, span_ns=span_ns, kappa=kappa):
+                return f"what {self.words(x)} may reach in {span(span_ns)} ({kappa:+g} deviations)"
             case Times(x=x, span_ns=span_ns):
                 return f"how often in the last {span(span_ns)} it began that {self.words(x)}"
             case _:

@@ -1,5 +1,6 @@
 """Rule files: what they mean, and what is said about what cannot be."""
 
+import math
 import re
 
 import pytest
@@ -14,7 +15,7 @@ from safety_monitor.rules import load_rules, rule_files
 from safety_monitor.templates import TEMPLATES
 from tests.safety_monitor.worlds import LAYOUT, LIMITS, rule, write
 
-FORCE = n.Measured("force", "N", 0.0, 50.0, 20_000_000)
+FORCE = n.Measured("force", "N", 0.0, 50.0, 20_000_000, math.hypot(0.03, 0.01 / math.sqrt(12)))
 GAP = n.Measured("gap", "m", -0.1, 1.0, 200_000_000)
 HIGH = n.Compare(">", FORCE, n.Constant(4.0, "N"))
 NEAR = n.Compare("<", GAP, n.Constant(0.1, "m"))
