@@ -6,6 +6,7 @@ from enum import IntEnum
 import numpy as np
 
 from analysis.columns import BoolArray, FloatArray, IntArray, combine
+from analysis.counting import second_looks
 from analysis.survival import (
     Incidence,
     Rate,
@@ -69,22 +70,21 @@ class Exposure:
 def exposures(table: TrialTable, confidence: float = 0.95) -> tuple[Exposure, ...]:
     """Return the time under way of every agent on every kind of bench, where times are known."""
     group, first = combine(table.agent.codes, table.tier, table.embodiment.codes)
-    found = []
-    for number in range(len(first)):
-        rows = group == number
-        for definition in Definition:
-            one = _exposure(table, rows, definition, confidence)
-            if one is not None:
-                found.append(one)
-    return tuple(found)
+    counts = {
+        Definition.AGENT_ALONE: ~second_looks(table),
+        Definition.AGENT_WITH_MONITOR: table.monitor.is_("guard"),
+    }
+    each = (
+        _exposure(table, np.flatnonzero((group == number) & rows), definition, confidence)
+        for number in range(len(first))
+        for definition, rows in counts.items()
+    )
+    return tuple(one for one in each if one is not None)
 
 
 def _exposure(
-    table: TrialTable, rows: BoolArray, definition: Definition, confidence: float
+    table: TrialTable, index: IntArray, definition: Definition, confidence: float
 ) -> Exposure | None:
-    if definition is Definition.AGENT_WITH_MONITOR:
-        rows = rows & table.monitor.is_("guard")
-    index = np.flatnonzero(rows)
     time_s, end = _times(table, index, definition)
     known = np.isfinite(time_s) & (time_s > 0.0)
     if not known.any():

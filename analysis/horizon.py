@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.bootstrap import Scheme
 from analysis.columns import BoolArray, Factor, FloatArray, IntArray, combine
+from analysis.counting import counted
 from analysis.estimate import EstimateOptions, Group, estimate
 from analysis.findings import Estimate, Flag, Refusal
 from analysis.fit import Cells
@@ -210,9 +211,11 @@ def _configurations(
 
 
 def _subjects(table: TrialTable, options: HorizonOptions) -> Iterator[tuple[Subject, BoolArray]]:
+    """Yield whose horizons are asked for, with the trials that count for each."""
     split = options.configurations is Configurations.SPLIT
     config = table.config_digest.codes if split else np.zeros(len(table), np.int32)
     group, first = combine(table.agent.codes, table.tier, table.embodiment.codes, config)
+    counts = {definition: counted(table, definition) for definition in Definition}
     for number, row in enumerate(first.tolist()):
         of_key = group == number
         families = np.flatnonzero(np.bincount(table.family.codes[of_key])).tolist()
@@ -228,26 +231,20 @@ def _subjects(table: TrialTable, options: HorizonOptions) -> Iterator[tuple[Subj
                     definition=definition,
                     config_digest=table.config_digest[row] if split else None,
                 )
-                yield subject, rows
+                yield subject, rows & counts[definition]
 
 
 def _entry(table: TrialTable, rows: BoolArray, subject: Subject, options: HorizonOptions) -> Entry:
-    rows = rows & table.graded
-    if subject.definition is Definition.AGENT_WITH_MONITOR:
-        guarded = rows & table.monitor.is_("guard")
-        if rows.any() and not guarded.any():
-            empty = Estimate(
-                trials=0,
-                passes=0,
-                items=0,
-                cells=Cells(np.empty(0), np.empty(0), np.empty(0)),
-                refusal=Refusal.NO_GUARD,
-                statement=f"not assessed: {Refusal.NO_GUARD}",
-            )
-            return Entry(subject, empty, ())
-        rows = guarded
-    else:
-        rows = rows & ~_second_looks(table, rows)
+    if not rows.any() and subject.definition is Definition.AGENT_WITH_MONITOR and table.graded.any():
+        empty = Estimate(
+            trials=0,
+            passes=0,
+            items=0,
+            cells=Cells(np.empty(0), np.empty(0), np.empty(0)),
+            refusal=Refusal.NO_GUARD,
+            statement=f"not assessed: {Refusal.NO_GUARD}",
+        )
+        return Entry(subject, empty, ())
     index = np.flatnonzero(rows)
     group = Group(
         duration_s=table.duration_s[index],
@@ -258,20 +255,6 @@ def _entry(table: TrialTable, rows: BoolArray, subject: Subject, options: Horizo
     )
     records = tuple(sorted({str(name) for name in table.record[index] if name}))
     return Entry(subject, estimate(group, options.estimate), records)
-
-
-def _second_looks(table: TrialTable, rows: BoolArray) -> BoolArray:
-    """Return the guarded trials whose shadow twin (same item and seed) is among ``rows`` too.
-
-    What the agent does alone is seen in the shadow trial; counting both would count one draw twice.
-    """
-    keys = np.stack((table.item.codes.astype(np.float64), table.seed), axis=1)
-    shadow = rows & table.monitor.is_("shadow") & np.isfinite(table.seed)
-    twins = {tuple(key) for key in keys[shadow]}
-    guarded = np.flatnonzero(rows & table.monitor.is_("guard"))
-    second = np.zeros(len(table), dtype=np.bool_)
-    second[[i for i in guarded if tuple(keys[i]) in twins]] = True
-    return second
 
 
 def _marked(entry: Entry) -> Entry:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.columns import BoolArray, FloatArray, combine
+from analysis.counting import counted
 from analysis.estimate import refuse
 from analysis.findings import Refusal
 from analysis.fit import Cells, fit
@@ -48,8 +49,9 @@ def sensitivities(table: TrialTable, confidence: float = 0.95) -> tuple[Sensitiv
     """Return the variants of every agent on every kind of bench, agent alone."""
     group, _ = combine(table.agent.codes, table.tier, table.embodiment.codes)
     found = []
-    for number in np.flatnonzero(np.bincount(group[table.graded])):
-        rows = table.graded & (group == number)
+    counts = counted(table, Definition.AGENT_ALONE)
+    for number in np.flatnonzero(np.bincount(group[counts])):
+        rows = counts & (group == number)
         first = int(np.flatnonzero(rows)[0])
         variants: list[Variant] = []
         for choice, chosen, passed, weighting in _choices(table, rows):

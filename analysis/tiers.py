@@ -14,6 +14,7 @@ import numpy as np
 
 from analysis.bounds import Interval
 from analysis.columns import FloatArray
+from analysis.counting import counted
 from analysis.fit import expit, logit
 from analysis.mixed import Cells, Method, MixedFit, fit_mixed
 from analysis.tier_model import TierModel, coefficients, holdable, tier_model, tried
@@ -100,10 +101,7 @@ def reconcile(
     Raises:
         UsageError: If fewer than two stages or durations are left to compare.
     """
-    rows = table.graded.copy()
-    if definition is Definition.AGENT_WITH_MONITOR:
-        rows &= table.monitor.is_("guard")
-    rows, left_out = holdable(table, rows, definition)
+    rows, left_out = holdable(table, counted(table, definition), definition)
     warnings: list[str] = []
     model = tier_model(table, rows, definition, warnings)
     fitted = fit_mixed(model.cells)

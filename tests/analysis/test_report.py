@@ -1,6 +1,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.bootstrap import Scheme
+from analysis.counting import counted
 from analysis.estimate import EstimateOptions
 from analysis.export import to_json
 from analysis.exposure import End, exposures
@@ -136,6 +138,19 @@ def test_time_under_way_counts_to_the_mistake_or_the_end() -> None:
     assert guarded.rate.events == 2
     assert alone.incidence is not None
     assert alone.incidence.probability[End.RIG_STOPPED - 1, 0] == pytest.approx(1 / 6)
+
+
+def test_a_guarded_twin_counts_once_everywhere() -> None:
+    shadow = [replace(r, monitor="shadow", seed=i) for i, r in enumerate(r for r in timed() if r.tier == 3)]
+    guarded = [replace(r, trial_id=f"g/{r.trial_id}", monitor="guard") for r in shadow]
+    alone, both = TrialTable.from_rows(shadow), TrialTable.from_rows([*shadow, *guarded])
+    assert sensitivities(both) == sensitivities(alone)
+    assert exposures(both)[0].rate == exposures(alone)[0].rate
+    assert exposures(both)[1].trials == len(guarded)
+    aborted = [replace(r, outcome=Outcome.ABORTED, done=False, harm=False, mistake=False, mistake_at_s=None)
+               for r in shadow]  # fmt: skip
+    saved = TrialTable.from_rows([*aborted, *guarded])
+    assert counted(saved, Definition.AGENT_ALONE).sum() == len(guarded)
 
 
 def test_without_times_there_is_nothing_to_say() -> None:
