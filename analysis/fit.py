@@ -18,6 +18,8 @@ from rig.core.errors import UsageError
 
 MOST_ITERATIONS = 200
 TOLERANCE = 1e-11  # on the change of the linear predictor in one step
+NEAR = 0.5  # change of the linear predictor from which Newton is tried
+DIFFERENCE = 1e-5  # of level and slope, for the curvature
 
 
 class Separation(StrEnum):
@@ -231,10 +233,31 @@ def fit(cells: Cells, *, ridge: float = 0.0, firth: bool | None = None) -> Logis
                 break
             scale /= 2
         theta, objective, step = proposal, new_objective, new_step
+        if firth and change < NEAR:
+            step = _newton_step(cells, z, theta, step)
         if change < TOLERANCE or (change < 1e-6 and change >= previous):  # or only rounding is left
             return _fitted(cells, z, theta, ridge, firth, iteration)
         previous = change
     raise UsageError(f"the fit did not converge in {MOST_ITERATIONS} iterations; check the durations")
+
+
+def _newton_step(cells: Cells, z: FloatArray, theta: FloatArray, scoring: FloatArray) -> FloatArray:
+    """Return Newton's step for Firth's penalty, or the scoring step where Newton's does not lead up.
+
+    Scoring leaves the penalty out of the curvature and so comes near only by a constant factor, which is
+    close to 1 when few trials carry the fit. The curvature is taken by differences of the scoring step.
+    """
+
+    def pull(at: FloatArray) -> FloatArray:
+        _, w, total, mean, spread = _information(cells, z, at[0] + at[1] * z)
+        information = np.array([[total, total * mean], [total * mean, spread + total * mean**2]])
+        return np.asarray(information @ _step(cells, z, at, 0.0, True)[1])
+
+    columns = [(pull(theta + d) - pull(theta - d)) / (2 * DIFFERENCE) for d in np.eye(2) * DIFFERENCE]
+    curvature = np.column_stack(columns)
+    if not (np.linalg.det(curvature) > 0 and np.trace(curvature) < 0):
+        return scoring
+    return np.asarray(np.linalg.solve(curvature, -pull(theta)))
 
 
 def _step(

@@ -143,7 +143,7 @@ def _notes(report: HorizonReport) -> Iterator[str]:
 def done_harm_table(report: HorizonReport) -> Table:
     """Return how often each agent did the job, and how often harm came of it."""
     table = _table("Done and harm")
-    table.add_column("agent", overflow="fold")
+    table.add_column("agent", overflow="fold", min_width=12)
     table.add_column("monitor")
     harms = ("no harm", "harm")
     corners = [f"{done},\n{harm}" for done in ("done", "not done") for harm in harms]

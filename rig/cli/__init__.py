@@ -35,8 +35,8 @@ def run(arguments: Sequence[str]) -> int:
         result = app(list(arguments), standalone_mode=False)
         return result if isinstance(result, int) else 0
     except TyperException as error:
-        if error.message:
-            print(f"runrig: {error.format_message()}\nTry: runrig --help", file=sys.stderr)  # noqa: T201
+        if text := error.format_message():  # empty when the help was shown instead
+            print(f"runrig: {text}\nTry: runrig --help", file=sys.stderr)  # noqa: T201
         return 2
     except RunError as error:
         print(f"runrig: {error}", file=sys.stderr)  # noqa: T201

@@ -17,6 +17,7 @@ from rig.core.watch import Guard
 from rig.kinematics import Kinematics, Pose
 
 BED_TICK_NS = 100_000_000
+MOTOR_PAUSE_TICKS = 10
 TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
 FLAT_FOR_TURN_DEG = 30.0
 TAKE_WAIT_S = 3.0
@@ -226,8 +227,10 @@ def _turn(skill: str, here: Here) -> Skill:
     back_deg = here.setpoints[actuator_index(here.bench.actuators, "bed.back")]
     tilt_deg = {"turn_left": -TURN_DEG, "turn_right": TURN_DEG, "turn_back": 0.0}[skill]
     intents = {"intent.bed": 1.0, "intent.tilt": tilt_deg}
-    lowering = []
+    lowering: list[Phase] = []
     if skill != "turn_back" and back_deg > FLAT_FOR_TURN_DEG:
-        lowering.append(_ramp(here, "bed.back", FLAT_FOR_TURN_DEG))
+        ramp = _ramp(here, "bed.back", FLAT_FOR_TURN_DEG)
+        # One motor at a time: the current of two together would look like a limb in the frame.
+        lowering = [ramp, Phase(np.repeat(ramp.rows[-1:], MOTOR_PAUSE_TICKS, axis=0), BED_TICK_NS)]
         intents["intent.back"] = FLAT_FOR_TURN_DEG
     return Skill((*lowering, _ramp(here.after(lowering), "bed.tilt", tilt_deg)), intents)

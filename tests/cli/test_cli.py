@@ -153,7 +153,10 @@ def test_ctrl_c_makes_safe_closes_the_record_and_exits_130(tmp_path: Path) -> No
         "--out",
         str(tmp_path),
     ]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a background shell ignores it
+    )  # fmt: skip
     deadline = time.monotonic() + 120
     while not any(p.stat().st_size > 6000 for p in tmp_path.rglob("events.jsonl")):
         assert process.poll() is None and time.monotonic() < deadline
