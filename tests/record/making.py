@@ -116,6 +116,9 @@ class PowerCut(Disk):
         super().sync(fd)
         self._synced[self._paths[fd]] = os.fstat(fd).st_size
 
+    def settled(self, path):
+        return self._synced.get(path) == path.stat().st_size
+
     def cut(self):
         for path, size in self._synced.items():
             if path.exists():

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as some
 from rig.core.channel import Channel, Layout, Trace, joined
 from rig.core.errors import RecordError, UsageError
 from rig.core.event import Event, Kind, Severity
-from rig.core.record import read
+from rig.core.record import read, records_under
 from rig.core.record.wire import decode, decode_into, encode, field_names, row_type, template
 from tests.record.making import EPOCH_NS, KEY, LAYOUT, MS, NAMES, ended, said, short_record, ticks, writer
 
@@ -264,6 +264,19 @@ def test_a_manifest_that_cannot_be_read_is_refused_with_the_reason(tmp_path, dat
     (tmp_path / "r" / "manifest.json").write_bytes(data)
     with pytest.raises(RecordError, match=message):
         read(tmp_path / "r")
+
+
+def test_records_are_found_wherever_they_lie_and_nothing_inside_them(tmp_path):
+    for name in ("b/2", "b/1", "a"):
+        short_record(tmp_path / name)
+    short_record(tmp_path / "b" / "1" / ".recovering")
+    short_record(tmp_path / ".hidden")
+    (tmp_path / "c").mkdir()
+    found = [path.relative_to(tmp_path).as_posix() for path in records_under(tmp_path)]
+    assert found == ["a", "b/1", "b/2"]
+    assert list(records_under(tmp_path / "a")) == [tmp_path / "a"]
+    with pytest.raises(UsageError, match="no such folder"):
+        list(records_under(tmp_path / "nowhere"))
 
 
 def test_a_folder_that_is_no_record_is_bad_input(tmp_path):

@@ -58,8 +58,8 @@ def test_the_torn_files_are_kept(tmp_path):
     done = recover(tmp_path / "r")
     assert done.kept == tmp_path / "r" / "torn"
     for path in done.kept.iterdir():
-        assert path.read_bytes() == original[path.name]
-    assert (done.kept / "events.jsonl").exists()
+        assert path.read_bytes() == original[path.name.removesuffix(".torn")]
+    assert (done.kept / "events.jsonl.torn").exists()
 
 
 def test_recovering_a_whole_record_changes_nothing(tmp_path):

@@ -68,7 +68,8 @@ def test_telemetry_older_than_the_flush_period_survives_a_power_cut(tmp_path):
     disk = PowerCut()
     with writer(tmp_path / "r", disk=disk, flush_every_ns=100 * MS) as record:
         record.telemetry(ticks(1050))
-        wait_until(lambda: len(read(tmp_path / "r").trace()) >= 1000)
+        segment = tmp_path / "r" / "telemetry.0000.mcap"
+        wait_until(lambda: len(read(tmp_path / "r").trace()) >= 1000 and disk.settled(segment))
         disk.cut()
         assert len(read(tmp_path / "r").trace()) >= 1000
 

@@ -9,7 +9,7 @@ from rig.core.record.checking import verify
 from rig.core.record.export import export_csv, export_parquet
 from rig.core.record.manifest import RECORD_SCHEMA, trial_id
 from rig.core.record.options import Full, Options
-from rig.core.record.reader import Record, read
+from rig.core.record.reader import Record, read, records_under
 from rig.core.record.recovery import Recovery, recover
 from rig.core.record.redact import Redaction, redact
 from rig.core.record.signing import read_trusted
@@ -36,6 +36,7 @@ __all__ = [
     "export_parquet",
     "read",
     "read_trusted",
+    "records_under",
     "recover",
     "redact",
     "trial_id",

@@ -111,6 +111,23 @@ def must_be_record(folder: Path) -> None:
         raise UsageError(f"{folder}: not a trial record: neither {manifest.FILE} nor {chain.FILE} is there")
 
 
+def records_under(folder: Path) -> Iterator[Path]:
+    """Find the record folders in and under a folder, sorted, not looking inside records or hidden folders.
+
+    Raises:
+        UsageError: If there is no such folder.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder")
+    if (folder / manifest.FILE).is_file():
+        yield folder
+        return
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.name.startswith("."):
+            yield from records_under(path)
+
+
 def read(folder: Path) -> Record:
     """Return the record in a folder; one that is live or torn to its last whole event.
 

@@ -172,19 +172,19 @@ class _Mended:
         origin = Origin(self._found.trial_id, about.layout, about.epoch_utc_ns)
         target = self._stage / file_name(k)
         segment = SegmentWriter(self._disk, target, k, origin, Options().level)
-        good = 0
+        good = walked.good_bytes
         segment.open()
         try:
             for ref in walked.chunks:
                 try:
                     raw = unpack(data, ref)
                 except DamagedChunk:
+                    good = ref.at
                     break
                 if wire.is_telemetry(raw, len(about.layout)):
                     segment.chunk(wire.decode(raw, len(about.layout)))
                 else:
                     segment.copy_notes(raw)
-                good = ref.end_at
             if segment.ticks:
                 self._closed.append(segment.finish())
                 self.ticks += segment.ticks
@@ -192,8 +192,7 @@ class _Mended:
             segment.abandon()
         if not segment.ticks:
             target.unlink()
-        if not walked.finished:
-            self.cut_bytes += len(data) - good
+        self.cut_bytes += len(data) - good
 
     def _write_chain(self) -> tuple[int, str]:
         """Write good events, note, segments and ending; return number and hash of the last."""
@@ -252,7 +251,7 @@ def _replace(folder: Path, stage: Path, disk: Disk) -> None:
         new = stage / path.name
         if new.exists() and new.samefile(path):
             continue
-        place = kept / path.name
+        place = kept / f"{path.name}.torn"  # a name under which nobody takes it for a record's
         if not place.exists():
             _link(path, place)
         if not new.exists() or path.name == signing.FILE:
