@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -33,21 +34,20 @@ def show_grade(folder: Path, as_json: bool) -> int:
     )
     if not record.complete:
         console.print(f"[yellow]The record is not complete: {record.problem}[/yellow]")
-    table = Table("Criterion", "Severity", "First signal", "Irreversible", "Prevented", "By rule")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("criterion", no_wrap=True)
+    for name in ("severity", "signal", "too late", "prevented"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("by rule")
     for f in graded.findings:
-        table.add_row(
-            f.criterion,
-            f.severity.value,
-            *(_when(t) for t in (f.signal_ns, f.irreversible_ns, f.prevented_ns)),
-            f.rule or "",
-            style=_style(f),
-        )
+        times = (_when(t) for t in (f.signal_ns, f.irreversible_ns, f.prevented_ns))
+        table.add_row(f.criterion, f.severity.value, *times, f.rule or "", style=_style(f))
     console.print(table)
     return 0
 
 
 def _when(t_ns: int | None) -> str:
-    return "" if t_ns is None else clock_text(t_ns)
+    return "" if t_ns is None else clock_text(t_ns)[:-2]
 
 
 def _style(finding: Finding) -> str:
