@@ -47,11 +47,11 @@ class Monitor:
         if not ruleset.rules:
             raise UsageError("there are no rules to watch; a monitor without rules is no monitor")
         self.rules, self._layout = ruleset, layout
-        self._program: Program = compile_source(
+        self.program: Program = compile_source(
             [r.violated for r in ruleset.rules], [r.timing for r in ruleset.rules], layout
         )
-        self._kernel: KernelFunction = load_kernel(self._program.source)
-        self.watch = Watch(self._kernel, self._program.floats.copy(), self._program.integers.copy())
+        self._kernel: KernelFunction = load_kernel(self.program.source)
+        self.watch = Watch(self._kernel, self.program.floats.copy(), self.program.integers.copy())
 
     def step(self, snapshot: Snapshot) -> bool:
         """Take one tick; return whether any rule's verdict changed."""
@@ -110,9 +110,9 @@ class Monitor:
         Raises:
             RigFault: If any rule fails; the rig must not move then.
         """
-        key = self.rules.digest, self._program.source
+        key = self.rules.digest, self.program.source
         if again or key not in _PASSED:
-            _PASSED[key] = self_test(self.rules, self._program, self._kernel)
+            _PASSED[key] = self_test(self.rules, self.program, self._kernel)
         self.reset()
         return _PASSED[key]
 
@@ -132,15 +132,15 @@ class Monitor:
 
     def reset(self) -> None:
         """Forget everything."""
-        self.watch.floats[:], self.watch.integers[:] = self._program.floats, self._program.integers
+        self.watch.floats[:], self.watch.integers[:] = self.program.floats, self.program.integers
 
     def _rows(self, integers: IntArray) -> IntArray:
-        first, last = self._program.row(0).start, self._program.row(len(self.rules.rules) - 1).stop
+        first, last = self.program.row(0).start, self.program.row(len(self.rules.rules) - 1).stop
         return integers[first:last].reshape(len(self.rules.rules), -1)
 
     def _seen(self) -> Snapshot:
         """Return the inputs of the last change, as the kernel kept them."""
-        (f, i), c = self._program.seen, len(self._layout)
+        (f, i), c = self.program.seen, len(self._layout)
         floats, integers = self.watch.floats, self.watch.integers
         return Snapshot(
             self._layout,

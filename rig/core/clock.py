@@ -74,6 +74,11 @@ class MonotonicClock:
             time.sleep(left_ns / NS_PER_S)
 
 
+def monotonic_ns() -> int:
+    """Return the machine's monotonic time, the same for every process on it since it started."""
+    return time.monotonic_ns()
+
+
 def wall_utc() -> datetime:
     """Return the wall-clock time in UTC, for manifests and reports only."""
     return datetime.now(UTC)
