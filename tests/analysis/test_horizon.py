@@ -279,7 +279,6 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_a_guarded_trial_with_a_shadow_twin_is_not_a_second_draw_of_the_agent() -> None:
-
     shadow = [
         TrialRow(
             trial_id=f"s{i}-{d}", agent="a", family="f", task="t", item=f"t/{d}", duration_s=60.0 * d,
