@@ -119,19 +119,18 @@ def _run(kernel, rows, floats, integers, fresh_floats, fresh_integers, first, ef
         if head == tail:  # time goes on without data
             t = begin_ns - offset_ns
         else:
-            lost = head - tail >= capacity
-            if lost:
-                tail = head - 1
+            missed = head - 1 - tail if head - tail >= capacity else 0
+            tail += missed
             k = tail % capacity
             t, ingest_ns, row = rows.t_ns[k], rows.ingest_ns[k], tail
             x[:] = rows.values[k]
             s[:] = rows.sampled_ns[k]
             q[:] = rows.quality[k]
-            if (
-                lost or load_acquire(words, WORD.head) - tail >= capacity
-            ):  # rows were lost, or this one is torn
-                q[:] = _FAULT  # what was in them is not known
-                words[WORD.missed] += head - words[WORD.tail]
+            if load_acquire(words, WORD.head) - tail >= capacity:  # overwritten while it was read
+                missed += 1
+            if missed > 0:
+                q[:] = _FAULT  # what was in the lost rows is not known
+                words[WORD.missed] += missed
                 _report(rows, integers, first, rules, row, ingest_ns, begin_ns, MISSED)
             offset_ns = ingest_ns - t
             tail += 1
