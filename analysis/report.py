@@ -42,14 +42,7 @@ def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ())
     )
     parts = [
         *first,
-        section(
-            "Horizons",
-            figure(
-                forest_plot(report),
-                "t50 of each agent with its bands over trials (thick) and over task items (thin).",
-            ),
-            _horizons(report),
-        ),
+        horizon_section(report),
         section("Curves", *_curves(report)),
         section("Done and harm", _done_harm(report), _bounds(report), paragraph(CAVEAT, "note")),
         *supplement_sections(supplement(table, report.options.estimate.confidence)),
@@ -59,6 +52,12 @@ def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ())
         _data(report),
     ]
     return page("Horizon report", subtitle, *parts)
+
+
+def horizon_section(report: HorizonReport) -> Html:
+    """Return the horizons of all agents as a plot and a table."""
+    caption = "t50 of each agent with its bands over trials (thick) and over task items (thin)."
+    return section("Horizons", figure(forest_plot(report), caption), _horizons(report))
 
 
 def _name(entry: Entry) -> str:
