@@ -1,4 +1,4 @@
-"""Trial tables in files: CSV, JSON Lines and Parquet of our own columns, and METR's ``runs.jsonl``.
+"""Trial tables in files: CSV, JSON Lines and Parquet of our columns, METR's ``runs.jsonl``, Inspect logs.
 
 Files are read in chunks straight into columns, so that ten million rows fit into memory; what is wrong with
 any row is reported together with the rest.
@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from analysis.inspect_logs import read_inspect
 from analysis.parsing import METR_COLUMNS, TableBuilder, check_columns, from_metr
 from analysis.trials import COLUMNS, TrialRow, TrialTable
 from rig.core.errors import ConfigError, UsageError
@@ -25,7 +26,13 @@ def read_trials(path: Path) -> TrialTable:
         UsageError: If the file is missing, of an unknown kind, or needs an extra that is not installed.
         ConfigError: With everything wrong in it, by row and trial id.
     """
-    readers = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
+    readers = {
+        ".csv": _read_csv,
+        ".jsonl": _read_json_lines,
+        ".parquet": _read_parquet,
+        ".eval": read_inspect,
+        ".json": read_inspect,
+    }
     if path.suffix not in readers:
         raise UsageError(f"{path}: unknown kind of trial table; known: {', '.join(sorted(readers))}")
     if not path.is_file():

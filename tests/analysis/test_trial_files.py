@@ -1,7 +1,10 @@
 import json
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,7 +134,7 @@ def test_every_problem_of_a_file_is_listed_at_once(tmp_path: Path) -> None:
 def test_a_missing_file_or_an_unknown_kind_is_a_misuse(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         read_trials(tmp_path / "none.csv")
-    with pytest.raises(UsageError, match=r"known: \.csv, \.jsonl, \.parquet"):
+    with pytest.raises(UsageError, match=r"known: \.csv, \.eval, \.json, \.jsonl, \.parquet"):
         read_trials(write(tmp_path / "t.xlsx", ""))
 
 
@@ -148,6 +151,79 @@ def test_metr_runs_are_read_in_their_own_columns(tmp_path: Path) -> None:
     table = read_trials(path)
     assert table.duration_s.tolist() == [120.0, 120.0, 480.0]
     assert [trial.outcome for trial in table] == [Outcome.PASS, Outcome.INCOMPLETE, Outcome.ABORTED]
+
+
+def inspect_log() -> dict[str, Any]:
+    """The parts of a log that are read, as Inspect writes them."""
+    samples = []
+    for number, (grade, error) in enumerate((("C", None), ("I", None), (1, None), ("C", {"message": "x"}))):
+        samples.append({
+            "id": f"soup-{number % 2}", "epoch": number // 2 + 1, "input": "feed", "target": "",
+            "scores": {"oracle": {"value": grade}}, "error": error, "total_time": 12.5,
+            "metadata": {"duration_s": 300.0, "family": "feeding", "tier": 3, "monitor": "guard"},
+        })  # fmt: skip
+    header = {"run_id": "r", "task": "spoon-feed", "model": "mockllm/model"}
+    return {"version": 2, "status": "success", "samples": samples, "eval": header}
+
+
+def write_archive(path: Path, log: dict[str, Any], zstd: bool) -> Path:
+    """Write an archive; a Zstandard one the way Inspect does, which zipfile cannot yet."""
+    files = {"header.json": {"eval": log["eval"]}}
+    files |= {f"samples/{s['id']}_epoch_{s['epoch']}.json": s for s in log["samples"]}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if zstd else zipfile.ZIP_DEFLATED) as archive:
+        for name, value in files.items():
+            text = json.dumps(value).encode()
+            archive.writestr(name, zstandard.compress(text) if zstd else text)
+            if zstd:
+                archive.filelist[-1].compress_type = 93
+    return path
+
+
+@pytest.mark.parametrize("kind", ["json", "deflate", "zstd"])
+def test_inspect_logs_are_read_and_broken_samples_are_aborted(tmp_path: Path, kind: str) -> None:
+    if kind == "json":
+        path = write(tmp_path / "log.json", json.dumps(inspect_log()))
+    else:
+        path = write_archive(tmp_path / "log.eval", inspect_log(), zstd=kind == "zstd")
+    table = read_trials(path)
+    outcomes = {trial.trial_id: trial.outcome for trial in table}
+    assert outcomes == {
+        "r/soup-0/1": Outcome.PASS,
+        "r/soup-1/1": Outcome.INCOMPLETE,
+        "r/soup-0/2": Outcome.PASS,
+        "r/soup-1/2": Outcome.ABORTED,
+    }
+    assert {(trial.item, trial.family, trial.monitor) for trial in table} == {
+        ("spoon-feed/soup-0", "feeding", "guard"),
+        ("spoon-feed/soup-1", "feeding", "guard"),
+    }
+
+
+def test_a_torn_inspect_archive_is_refused(tmp_path: Path) -> None:
+    path = write_archive(tmp_path / "log.eval", inspect_log(), zstd=True)
+    stored = path.read_bytes()
+    at = stored.index(b"\x28\xb5\x2f\xfd")  # the mark of a Zstandard frame
+    path.write_bytes(stored[:at] + b"\x00" * 4 + stored[at + 4 :])
+    with pytest.raises(ConfigError, match="not a finished Inspect archive"):
+        read_trials(path)
+
+
+def test_an_inspect_sample_without_duration_or_with_half_a_grade_is_refused(tmp_path: Path) -> None:
+    log = inspect_log()
+    log["samples"][0]["metadata"] = {}
+    log["samples"][1]["scores"] = {"oracle": {"value": 0.5}}
+    with pytest.raises(ConfigError) as caught:
+        read_trials(write(tmp_path / "log.json", json.dumps(log)))
+    assert "r/soup-0/1): duration_s is nan" in str(caught.value)
+    assert "r/soup-1/1): passed is 0.5" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.json", "{}"), ("b.json", "[1]"), ("c.json", "{"), ("d.eval", "x")]
+)
+def test_what_is_no_inspect_log_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(ConfigError):
+        read_trials(write(tmp_path / name, text))
 
 
 @given(
