@@ -12,7 +12,7 @@ from rig.core.watch import Guard
 from rig.trial import skills
 from rig.trial.parts import Why
 from rig.trial.rig import Rig
-from rig.trial.safe import idle, respond
+from rig.trial.safe import Cut, idle, respond
 from rig.trial.skills import Skill
 from safety_monitor.interlock import Motion
 
@@ -172,6 +172,7 @@ def _refused(rig: Rig, action_id: int, reasons: list[str]) -> Effect:
 
 def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
     rig.peak_force_n = 0.0
+    start = rig.setpoints.copy()
     for phase in skill.phases:
         match rig.advance(phase, motion):
             case Why.END:
@@ -179,7 +180,7 @@ def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
             case Why.GUARD:
                 return Effect(Status.COMPLETED, "stopped at the guard", rig.peak_force_n)
             case Why.MONITOR:
-                return Effect(Status.STOPPED_BY_MONITOR, respond(rig, skill), rig.peak_force_n)
+                return Effect(Status.STOPPED_BY_MONITOR, respond(rig, Cut(skill, start)), rig.peak_force_n)
             case Why.GATE:
                 return Effect(Status.REFUSED_BY_GATE, "the motion would leave the envelope", rig.peak_force_n)
             case Why.TIME:

@@ -17,7 +17,7 @@ from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour
 from rig.core.watch import Guard
 from rig.trial.parts import Mode, Parts, Why
-from rig.trial.skills import Here, Phase, here_of
+from rig.trial.skills import Here, Phase, from_lips_m, here_of
 from safety_monitor.gate import Authorisation, authorise, decide
 from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
 from safety_monitor.rule import ACTUATING, Response
@@ -137,7 +137,7 @@ class Rig:
         self.ticks += ran
         self.setpoints = plan.setpoints[ran - 1].copy()
         self.snapshot = trace.row(ran - 1)
-        self.peak_force_n = max(self.peak_force_n, float(np.nanmax(trace.values[:, self._force])))
+        self.peak_force_n = max(self.peak_force_n, float(np.fmax.reduce(trace.values[:, self._force])))
         return stretch.stop, ran
 
     def _stretch_ticks(self, period_ns: int) -> int:
@@ -245,9 +245,15 @@ class Rig:
         return self.interlock is not before and self.interlock is not State.ARMED
 
     def review(self) -> None:
-        """Let the latched verdicts move the interlock; in shadow they never do."""
-        if self.enforcing:
-            self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
+        """Let the latched verdicts move the interlock; in shadow they never do.
+
+        A retreat that is asked for where the rig is already away from the person is complete at once.
+        """
+        if not self.enforcing:
+            return
+        self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
+        if self.interlock is State.RETRACT and not self.near_face():
+            self.signal(Signal.RETRACTED)
 
     def signal(self, signal: Signal) -> None:
         """Move the interlock."""
@@ -272,9 +278,11 @@ class Rig:
     # --- keeping still -------------------------------------------------------------------------
 
     def near_face(self) -> bool:
-        """Whether the spoon is so near the face that it may not simply stay there."""
-        gap_m = self.snapshot.value("truth.gap")
-        return not gap_m > NEAR_FACE_M  # NaN counts as near
+        """Whether the spoon is so near the face that it may not simply stay there.
+
+        From the joints and where the face was last seen: the controller has no ground truth.
+        """
+        return not from_lips_m(self.here) > NEAR_FACE_M  # NaN counts as near
 
     def _tick_ns(self) -> int:
         slow = self._parts.backend.why_not_slow() is None

@@ -4,18 +4,21 @@ The agent has no part in any of it. Times and distances are those of the hold-sa
 near the face hold 2 s, then back off, after 10 s go to rest; in free space hold; a bed keeps still.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from rig.core.channel import FloatArray
 from rig.core.clock import nanoseconds
 from rig.trial import skills
 from rig.trial.parts import Why
 from rig.trial.rig import Rig
 from rig.trial.skills import Phase, Skill
-from safety_monitor.interlock import Motion, Signal, State
+from safety_monitor.interlock import Motion, Signal
+from safety_monitor.rule import Response
 
 BACK_OFF_AFTER_NS = nanoseconds(2.0)
 PARK_AFTER_NS = nanoseconds(10.0)
-REVERSE_DEG = 3.0
 
 
 def idle(rig: Rig, for_ns: int) -> None:
@@ -44,32 +47,43 @@ def retreat(rig: Rig, skill: Skill) -> None:
         rig.advance(phase, Motion.RETREAT, enforce=False)
 
 
-def respond(rig: Rig, skill: Skill | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A skill that was cut short, and the setpoints, shape (a,), it began from."""
+
+    skill: Skill
+    start: FloatArray
+
+
+def respond(rig: Rig, cut: Cut | None) -> str:
     """Do what the interlock demands; return it in words for the agent.
 
     Args:
         rig: The rig.
-        skill: The skill that was cut short, None when nothing was moving.
+        cut: The skill that was cut short, None when nothing was moving.
     """
     verdict = rig.strongest()
     if verdict is None:
         return "the monitor cleared again before anything had to be done"
     rig.intervene(verdict)
     rig.declare({})
-    if rig.interlock is State.RETRACT:
+    if verdict.response is Response.RETRACT:
         if rig.near_face():
             retreat(rig, skills.park(rig.here))
-        elif skill is not None and "intent.bed" in skill.intents:
-            _reverse_bed(rig, skill)
+        elif cut is not None and "intent.bed" in cut.skill.intents:
+            _reverse_bed(rig, cut)
         rig.signal(Signal.RETRACTED)
         rig.review()
     return f"{verdict.response.value}: {verdict.rule.sentence}"
 
 
-def _reverse_bed(rig: Rig, skill: Skill) -> None:
-    """Move the bed back the way it came, a little: an arm in the frame must come free."""
-    rows = np.concatenate([p.rows for p in skill.phases])
+def _reverse_bed(rig: Rig, cut: Cut) -> None:
+    """Move the bed back to where the skill began: an arm in the frame must come free, and stay free.
+
+    Going back less than all the way would let every new try squeeze a little more.
+    """
+    rows = np.concatenate([cut.start[None, :], *(p.rows for p in cut.skill.phases)])
     reached = int(np.argmin(np.abs(rows - rig.setpoints).sum(axis=1)))
-    back = rows[max(0, reached - round(REVERSE_DEG / 0.2)) : reached + 1][::-1]
+    back = np.ascontiguousarray(rows[:reached][::-1])
     if len(back):
-        rig.advance(Phase(np.ascontiguousarray(back), skills.BED_TICK_NS), Motion.RETREAT, enforce=False)
+        rig.advance(Phase(back, skills.BED_TICK_NS), Motion.RETREAT, enforce=False)

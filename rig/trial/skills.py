@@ -124,11 +124,16 @@ def _yaw(snapshot: Snapshot) -> float:
     return 0.0 if np.isnan(yaw_deg) else yaw_deg
 
 
+def from_lips_m(here: Here) -> float:
+    """Return the distance of the spoon tip from the lips, by the joints and the face as last seen."""
+    lips = here.arm.place("lips", here.yaw_deg).position
+    return float(np.linalg.norm(here.arm.pose(here.joints).position - lips))
+
+
 def withdraw(here: Here) -> Skill:
     """Go straight back from the mouth, slowly until clear of it; nowhere if it is already clear."""
     lips, clear = (here.arm.place(name, here.yaw_deg).position for name in ("lips", "near_mouth"))
-    at = here.arm.pose(here.joints).position
-    if np.linalg.norm(at - lips) >= np.linalg.norm(clear - lips) - CLEAR_SLACK_M:
+    if from_lips_m(here) >= np.linalg.norm(clear - lips) - CLEAR_SLACK_M:
         return Skill((), retreats=True)
     return Skill((_path(here, "near_mouth", OUT_OF_MOUTH),), retreats=True)
 
