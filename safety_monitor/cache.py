@@ -59,15 +59,20 @@ def is_cached(source: str) -> bool:
 
 def load_kernel(source: str) -> KernelFunction:
     """Return the kernel of a generated module, compiling it (seconds) where it is not cached."""
+    return cast(KernelFunction, load_module(source).step)
+
+
+def load_module(source: str) -> ModuleType:
+    """Return a generated module, written where it is not there yet."""
     return _load(source, kernel_name(source))
 
 
 @lru_cache(maxsize=64)
-def _load(source: str, name: str) -> KernelFunction:
+def _load(source: str, name: str) -> ModuleType:
     path = cache_dir() / f"{name}.py"
     if not path.exists() or path.read_text(encoding="utf-8") != source:
         _write(path, source)
-    return cast(KernelFunction, _imported(name, path).step)
+    return _imported(name, path)
 
 
 def _write(path: Path, source: str) -> None:
