@@ -10,17 +10,19 @@ import numpy as np
 from analysis.findings import Estimate
 from analysis.fit import Cells, LogisticFit
 from analysis.horizon import Entry, HorizonReport
+from analysis.supplement import Supplement
 
 FORMAT = "runrig.horizon/1"
 
 
-def to_json(report: HorizonReport) -> dict[str, Any]:
+def to_json(report: HorizonReport, beside: Supplement | None = None) -> dict[str, Any]:
     """Return the report as values that `json.dumps(..., allow_nan=False)` accepts.
 
     A number that is not finite becomes ``null`` and its name, with ``_quality`` appended, says whether it
-    is ``unbounded`` (infinite), ``below every duration`` or ``undefined``.
+    is ``unbounded`` (infinite), ``below every duration`` or ``undefined``. What stands beside the horizons
+    is added under ``supplement`` where it is given.
     """
-    return {
+    values = {
         "format": FORMAT,
         "source": report.source,
         "data_digest": report.data_digest,
@@ -32,6 +34,7 @@ def to_json(report: HorizonReport) -> dict[str, Any]:
         "excluded": _value(report.excluded),
         "pooled": [{"agent": agent, "config_digests": list(digests)} for agent, digests in report.pooled],
     }
+    return values if beside is None else values | {"supplement": _value(beside)}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -93,6 +96,8 @@ def _value(value: Any) -> Any:  # noqa: ANN401
                 continue
             members |= _number(part.name, inner) if isinstance(inner, float) else {part.name: _value(inner)}
         return members
+    if isinstance(value, np.generic):
+        return _value(value.item())
     if isinstance(value, tuple | list):
         return [_value(inner) for inner in value]
     if isinstance(value, np.ndarray):

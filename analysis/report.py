@@ -13,7 +13,7 @@ from analysis.horizon import Entry, HorizonReport
 from analysis.page import Content, Html, figure, flag, fold, grid, join, page, paragraph, section, tag
 from analysis.plots import fit_plot, forest_plot
 from analysis.report_sections import supplement_sections
-from analysis.supplement import supplement
+from analysis.supplement import Supplement, supplement
 from analysis.trials import TrialTable
 from analysis.words import clamped, duration, percent, span
 
@@ -36,6 +36,7 @@ def write_report(report: HorizonReport, table: TrialTable, path: Path, first: Se
 
 def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ()) -> str:
     """Return the page as text."""
+    beside = supplement(table, report.options.estimate.confidence)
     subtitle = (
         f"{report.trials} trials from {report.source}; {len(report.excluded)} excluded. "
         f"Data {report.data_digest[:12]}, seed {report.options.estimate.seed}."
@@ -45,11 +46,11 @@ def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ())
         horizon_section(report),
         section("Curves", *_curves(report)),
         section("Done and harm", _done_harm(report), _bounds(report), paragraph(CAVEAT, "note")),
-        *supplement_sections(supplement(table, report.options.estimate.confidence)),
+        *supplement_sections(beside),
         section("Excluded trials", _excluded(report)),
         section("Method", paragraph(METHOD), _settings(report)),
         _records(report),
-        _data(report),
+        _data(report, beside),
     ]
     return page("Horizon report", subtitle, *parts)
 
@@ -213,7 +214,7 @@ def _records(report: HorizonReport) -> Html:
     return section("Records behind the numbers", *(parts or [paragraph("The table names no records.")]))
 
 
-def _data(report: HorizonReport) -> Html:
+def _data(report: HorizonReport, beside: Supplement) -> Html:
     # "</" would end the element early; escaped like this it is still the same JSON.
-    text = json.dumps(to_json(report), allow_nan=False).replace("</", "<\\/")
+    text = json.dumps(to_json(report, beside), allow_nan=False).replace("</", "<\\/")
     return Html(f'<script type="application/json" id="report">{text}</script>')
