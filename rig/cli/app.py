@@ -119,18 +119,52 @@ def recover(record: Record, as_json: Json = False) -> int:
 @app.command()
 def horizon(
     source: Annotated[
-        Path, typer.Argument(help="A folder of records, or a trial table (csv, jsonl).", show_default=False)
+        Path,
+        typer.Argument(
+            help="A folder of records, or a table (csv, jsonl, parquet, Inspect log).", show_default=False
+        ),
     ],
     replicates: Annotated[int, typer.Option(help="Bootstrap replicates.", min=100)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.", min=0)] = 0,
+    weighting: Annotated[str, typer.Option(help="none, task, or invsqrt_family.")] = "none",
+    by_family: Annotated[bool, typer.Option(help="Also fit each task family of an agent alone.")] = True,
+    metr: Annotated[
+        bool, typer.Option("--metr", help="METR's settings: its weights, penalty and resampling.")
+    ] = False,
+    penalty: Annotated[
+        float | None,
+        typer.Option(help="With --metr: penalty per doubling; 1e-5 today, 0.1 before March 2026.", min=0),
+    ] = None,
     pool: Annotated[bool, typer.Option("--pool", help="Pool trials of different configurations.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write a self-contained report here.")] = None,
     as_json: Json = False,
 ) -> int:
     """Fit the horizons: the duration at which an agent still passes half (80 %) of the jobs."""
-    from rig.cli.horizon import show_horizons
+    from rig.cli.horizon import Asked, show_horizons
 
-    return show_horizons(source, replicates=replicates, seed=seed, pool=pool, html=html, as_json=as_json)
+    asked = Asked(
+        replicates=replicates,
+        seed=seed,
+        weighting=weighting,
+        by_family=by_family,
+        metr=metr,
+        penalty=penalty,
+        pool=pool,
+    )
+    return show_horizons(source, asked, html, as_json)
+
+
+@app.command()
+def report(
+    bundle: Annotated[
+        Path, typer.Argument(help="Folder with bundle.toml and what it lists.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="Empty folder the site is written to.")],
+) -> int:
+    """Build the scoreboard site from one bundle: every transcript, rubric and fit linked, errata listed."""
+    from rig.cli.horizon import build_scoreboard
+
+    return build_scoreboard(bundle, out)
 
 
 @tasks_app.command("list")
@@ -175,3 +209,62 @@ def bench_show(
     from rig.cli.bench import show_bench
 
     return show_bench(name)
+
+
+Task = Annotated[str, typer.Argument(help="Name of the task.", show_default=False)]
+RuleName = Annotated[str, typer.Argument(help="Id of the rule.", show_default=False)]
+BenchName = Annotated[str, typer.Option(help="Bench whose channels the rules read.")]
+
+
+@rules_app.command("list")
+def rules_list(
+    task: Annotated[str | None, typer.Argument(help="Task; by default all.", show_default=False)] = None,
+    bench: BenchName = "sim",
+    as_json: Json = False,
+) -> int:
+    """List the rules: what each guards against, what it does, and what it says."""
+    from rig.cli.rules import list_all
+
+    return list_all(task, bench, as_json)
+
+
+@rules_app.command("show")
+def rules_show(task: Task, rule: RuleName, bench: BenchName = "sim", as_json: Json = False) -> int:
+    """Read one rule back: what it says, why, and what happens when it is broken or not known."""
+    from rig.cli.rules import show_one
+
+    return show_one(task, rule, bench, as_json)
+
+
+@rules_app.command("explain")
+def rules_explain(task: Task, rule: RuleName, bench: BenchName = "sim", as_json: Json = False) -> int:
+    """Read one rule back with pictures of what breaks it, and of what only just does not."""
+    from rig.cli.rules import explain_one
+
+    return explain_one(task, rule, bench, as_json)
+
+
+@rules_app.command("check")
+def rules_check(
+    files: Annotated[list[Path], typer.Argument(help="Rule files, checked together.", show_default=False)],
+    bench: BenchName = "sim",
+    as_json: Json = False,
+) -> int:
+    """Check rule files without using them."""
+    from rig.cli.rules import check_files
+
+    return check_files(files, bench, as_json)
+
+
+@rules_app.command("coverage")
+def rules_coverage(
+    folder: Annotated[Path, typer.Argument(help="A folder of records.", show_default=False)],
+    require_all: Annotated[
+        bool, typer.Option("--require-all", help="Exit 1 when a rule was never exercised.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Show which registered rules the records exercise: a verdict said that the rule did not hold."""
+    from rig.cli.rules import show_coverage
+
+    return show_coverage(folder, require_all, as_json)

@@ -169,3 +169,20 @@ def test_ctrl_c_makes_safe_closes_the_record_and_exits_130(tmp_path: Path) -> No
     assert run(["verify", str(manifest.parent)]) == 0
     last = json.loads((manifest.parent / "events.jsonl").read_text().splitlines()[-1])
     assert last["body"]["ending"] == "aborted"
+
+
+def test_horizon_options_that_exclude_each_other_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more, words in (
+        (["--penalty", "0.1"], "--penalty goes with --metr"),
+        (["--weighting", "gold"], "none, task, invsqrt_family"),
+        (["--metr", "--weighting", "task"], "brings its own weights"),
+    ):
+        assert run(["horizon", str(tmp_path), *more]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_bundle_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(tmp_path / "none"), "--out", str(tmp_path / "site")]) == 2
+    assert "none" in capsys.readouterr().err
