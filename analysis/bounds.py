@@ -130,8 +130,8 @@ def monotone_bracket(
         ``low`` is 0 and ``high`` infinite where the trials do not show a bound.
     """
     durations, cell = np.unique(np.asarray(duration_s, np.float64), return_inverse=True)
-    trials = np.bincount(cell, trials, len(durations))
-    passes = np.bincount(cell, passes, len(durations))
+    trials = np.bincount(cell, trials, len(durations)).astype(np.float64)
+    passes = np.bincount(cell, passes, len(durations)).astype(np.float64)
     low, high = 0.0, math.inf
     for duration, units, good in _windows(durations, trials, passes, _enough(q, confidence)):
         if not exact_lower(good, units, confidence) >= q:

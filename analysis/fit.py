@@ -249,7 +249,7 @@ def _newton_step(cells: Cells, z: FloatArray, theta: FloatArray, scoring: FloatA
     """
 
     def pull(at: FloatArray) -> FloatArray:
-        _, w, total, mean, spread = _information(cells, z, at[0] + at[1] * z)
+        _, _, total, mean, spread = _information(cells, z, at[0] + at[1] * z)
         information = np.array([[total, total * mean], [total * mean, spread + total * mean**2]])
         return np.asarray(information @ _step(cells, z, at, 0.0, True)[1])
 

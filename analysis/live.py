@@ -1,7 +1,8 @@
 """A running estimate while trials come in, with the same numbers as the batch at the end."""
 
 from analysis.horizon import HorizonOptions, HorizonReport, horizons
-from analysis.trials import Problem, TrialRow, TrialTable, refuse
+from analysis.problems import Problem, refuse
+from analysis.trials import TrialRow, TrialTable
 
 
 class RunningEstimate:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.columns import Factor, FloatArray
-from analysis.trials import COLUMNS, OUTCOMES, Outcome, Problem, TrialTable, problems_in, refuse
+from analysis.problems import Problem, refuse
+from analysis.trials import COLUMNS, OUTCOMES, Outcome, TrialTable, problems_in
 from rig.core.errors import ConfigError
 
 REQUIRED = ("trial_id", "agent", "item", "duration_s")
@@ -189,6 +190,8 @@ class TableBuilder:
                 self._complain(row, f"{name} is {value!r}; must be a number")
         outcome, done, harm, mistake = self._verdicts(size)
         record = self._text("record", size)
+        columns: dict[str, Any] = {name: numbers.values for name, numbers in self._numbers.items()}
+        columns |= {name: self._text(name, size) for name in TEXTS}
         table = TrialTable(
             source=self._source,
             trial_id=trial_id,
@@ -200,8 +203,7 @@ class TableBuilder:
             criteria=self._text("criteria", size, _criteria),
             record=np.array(record.names, np.object_)[record.codes],
             check=False,
-            **{name: numbers.values for name, numbers in self._numbers.items()},
-            **{name: self._text(name, size) for name in TEXTS},
+            **columns,
         )
         # A row that could not be read would only be complained about twice.
         broken = {problem.row for problem in self._problems}

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.columns import Factor, combine
-from analysis.trials import MOST_PROBLEMS, Definition, Outcome, TrialRow, TrialTable
+from analysis.problems import MOST_PROBLEMS
+from analysis.trials import Definition, Outcome, TrialRow, TrialTable
 from rig.core.errors import ConfigError
 
 from .conftest import failed, row
