@@ -79,7 +79,7 @@ class Act(_Tool):
     """Carry out a skill."""
 
     tool: Literal["act"] = "act"
-    skill: Literal["scoop", "transfer", "withdraw", "wipe", "turn_left", "turn_right", "turn_back"]
+    skill: Literal["scoop", "transfer", "withdraw", "turn_left", "turn_right", "turn_back"]
     guard_n: Annotated[
         float | None,
         Field(gt=0, le=10, description="transfer only: stop when the wrist feels this much force (newtons)"),

@@ -6,7 +6,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
 from rig.core.event import Kind, Severity
-from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Observe, Say, Status, WaitUntil
+from rig.core.tools import Action, Ask, CallHuman, Finish, Note, Observe, Say, Status, WaitUntil
 from rig.core.tools import Stop as StopTool
 from rig.core.watch import Guard
 from rig.trial import skills
@@ -20,7 +20,9 @@ SECONDS_PER_WORD = 0.4
 LISTEN_S = 2.0
 STALE_AFTER_NS = nanoseconds(30.0)
 """A motion resting on an observation older than this is refused: the world has moved on."""
-ALWAYS = ("stop", "call_human")
+ALWAYS = ("stop", "call_human", "finish")
+"""Tools that are accepted whatever the task offers."""
+
 EDGE = 0.3
 
 
@@ -35,6 +37,9 @@ class Effect:
 
 def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
     """Carry an action out, as far as gate and monitor allow, and return what became of it."""
+    if action.tool not in (*rig.tools, *ALWAYS):
+        offered = ", ".join(rig.tools)
+        return _refused(rig, action_id, [f"this task does not offer {action.tool}; it offers {offered}"])
     match action:
         case Observe():
             return Effect(Status.COMPLETED, "see the readings")
@@ -151,6 +156,9 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
             rig.intervene(verdict)
         rig.declare({})
         return _refused(rig, action_id, list(answer.reasons))
+    if reasons := rig.outside(skill.phases, motion):
+        rig.declare({})
+        return _refused(rig, action_id, list(reasons))
     rig.log(Kind.AUTHORISED, "gate", action_id=action_id, allowed=True, reasons=[])
     rig.log(
         Kind.COMMANDED, "controller", action_id=action_id, ticks=sum(len(p.rows) for p in skill.phases),
@@ -186,6 +194,3 @@ def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
             case Why.TIME:
                 return Effect(Status.TIMED_OUT, "the time of the job is over", rig.peak_force_n)
     return Effect(Status.COMPLETED, "done", rig.peak_force_n)
-
-
-__all__ = ["ALWAYS", "Act", "Effect", "carry_out"]

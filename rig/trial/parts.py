@@ -80,3 +80,4 @@ class Parts:
     slow_tick_ns: int
     limit_ns: int
     observes: tuple[str, ...]
+    tools: tuple[str, ...]

@@ -36,7 +36,8 @@ class Rig:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.bench, self.arm, self.observes = parts.bench, parts.arm, parts.observes
+        self.bench, self.arm = parts.bench, parts.arm
+        self.observes, self.tools = parts.observes, parts.tools
         self.snapshot: Snapshot = parts.backend.read(0)
         self.seen: Snapshot = self.snapshot  # what the agent was last shown
         self.setpoints: FloatArray = parts.backend.setpoints
@@ -213,6 +214,18 @@ class Rig:
         self.declare(intents)
         self.rest(self._tick_ns(), enforce=False)
         return answer if self.enforcing else Authorisation(True, answer.reasons, answer.verdicts)
+
+    def outside(self, phases: Sequence[Phase], motion: Motion) -> tuple[str, ...]:
+        """Return why the gate would not pass all of a skill: better to refuse it whole than to stop half-way."""
+        previous = self.setpoints
+        for phase in phases:
+            lease_ns = self.t_ns + len(phase.rows) * phase.period_ns
+            plan = Plan(self.bench.actuators, self.t_ns, phase.period_ns, phase.rows, lease_ns)
+            decision = decide(plan, self._parts.envelope, self.interlock, previous, self.t_ns, motion)
+            if decision.passed is None:
+                return decision.reasons
+            previous = phase.rows[-1]
+        return ()
 
     def _intending(self, intents: Mapping[str, float]) -> Snapshot:
         """Return the present snapshot as it would be one tick later with the intent declared."""

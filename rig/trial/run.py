@@ -100,6 +100,7 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
             bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=Kinematics(bench.scene),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
+            tools=item.task.file.tools,
         )  # fmt: skip
         return _Session(item, agent, Rig(parts), record, progress).run()
 

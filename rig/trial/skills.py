@@ -103,8 +103,6 @@ def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
             return _transfer(action, here, snapshot)
         case Act(skill="withdraw"):
             return withdraw(here)
-        case Act(skill="wipe"):
-            return None
         case Act():
             return _turn(action.skill, here)
         case SetBed():

@@ -231,3 +231,22 @@ def test_a_flipped_byte_anywhere_is_found(meal: Ran, tmp_path: Path) -> None:
         path.write_bytes(data)
         result = verify(tmp_path / "copy")
         assert not result.ok and path.name in "\n".join(result.lines()), f"{path.name} byte {place}"
+
+
+def test_a_tool_the_task_does_not_offer_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    agent = listed(monkeypatch, MoveTo(target="near_mouth"))
+    ran(spec_of(WATCH), tmp_path / "t")
+    reply = agent.seen[1].last_reply
+    assert (
+        reply is not None and reply.status == "refused_by_gate" and "does not offer move_to" in reply.message
+    )
+
+
+def test_a_setpoint_outside_the_envelope_moves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    agent = listed(monkeypatch, SetBed(part="back", value=90.0), SetBed(part="height", value=60.0))
+    trial = ran(spec_of(WATCH), tmp_path / "t")
+    assert [o.last_reply.status for o in agent.seen[1:3] if o.last_reply] == ["refused_by_gate"] * 2
+    trace = trial.record.trace(channels=["bed.back", "bed.height"]).values
+    assert trace[:, 0].max() <= 80.5 and trace[:, 1].max() < 0.5
