@@ -8,12 +8,13 @@ that the same ticks give the same bytes however fast the machine is.
 import contextlib
 import threading
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from rig.core.channel import Layout, Quality, Trace
+from rig.core.channel import Layout, Quality, Trace, joined
 from rig.core.errors import RecorderFault, UsageError
 from rig.core.record import wire
 from rig.core.record.mirror import Note
@@ -49,6 +50,37 @@ def check_ticks(trace: Trace, layout: Layout, after_ns: int) -> None:
         raise UsageError(f"telemetry: quality {int(trace.quality.max())} is not one of {known}")
 
 
+_Item = tuple[int, Trace] | Note  # ticks with the number of the first, or an event for the mirror
+_SMALL = 64  # ticks in a trace worth putting together with its neighbours
+
+
+def _merged(batch: Sequence[_Item]) -> Iterator[_Item]:
+    """Put small traces that follow one another together.
+
+    A real-time loop hands over one tick at a time. Encoding each by itself would hold the
+    interpreter for milliseconds on end, and the loop would wake late.
+    """
+    small: list[tuple[int, Trace]] = []
+    n = 0
+    for item in batch:
+        alone = isinstance(item, Note) or len(item[1]) >= _SMALL
+        if small and (isinstance(item, Note) or alone or item[0] != small[0][0] + n):
+            yield _one(small)
+            small, n = [], 0
+        if isinstance(item, Note) or alone:
+            yield item
+        else:
+            small.append(item)
+            n += len(item[1])
+    if small:
+        yield _one(small)
+
+
+def _one(parts: Sequence[tuple[int, Trace]]) -> tuple[int, Trace]:
+    first, trace = parts[0]
+    return first, trace if len(parts) == 1 else joined([part for _, part in parts], trace.layout)
+
+
 class Pump:
     """Moves ticks to disk on a thread of its own."""
 
@@ -62,7 +94,7 @@ class Pump:
         self._wake_rows = max(1, chunk_rows // 2)
         self.segment_rows = max(1, options.segment_bytes // row_bytes)
         self._state = threading.Condition()
-        self._queue: deque[tuple[int, Trace] | Note] = deque()
+        self._queue: deque[_Item] = deque()
         self._waiting = 0  # ticks in the queue
         self._ending = False
         self._closed: list[Closed] = []
@@ -147,7 +179,7 @@ class Pump:
     def _run(self) -> None:
         try:
             while (batch := self._next()) is not None:
-                for item in batch:
+                for item in _merged(batch):
                     if isinstance(item, Note):
                         self._notes.append(item)
                     else:
@@ -156,14 +188,14 @@ class Pump:
         except Exception as error:  # whatever it is, the loop must learn of it and not wait for ever
             self._fail(error)
 
-    def _next(self) -> list[tuple[int, Trace] | Note] | None:
+    def _next(self) -> "tuple[_Item, ...] | None":
         """Return what is waiting; None once there is nothing left and no more to come."""
         with self._state:
             while not self._queue and not self._ending:
                 self._state.wait()
             if not self._queue:
                 return None
-            batch = list(self._queue)
+            batch = tuple(self._queue)
             self._queue.clear()
             self._waiting = 0
             self._state.notify_all()
