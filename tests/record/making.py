@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +152,10 @@ def flip(path: Path, at: int, bit: int) -> None:
     data = bytearray(path.read_bytes())
     data[at] ^= 1 << bit
     path.write_bytes(bytes(data))
+
+
+def wait_until(condition):
+    """Give another thread its turn until a condition holds; pytest's timeout is the limit."""
+    pause = threading.Event()
+    while not condition():
+        pause.wait(0.001)

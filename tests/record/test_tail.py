@@ -6,8 +6,7 @@ import pytest
 from rig.core.channel import joined
 from rig.core.errors import RecordError, UsageError
 from rig.core.record import Tail, read
-from tests.record.making import LAYOUT, MS, ended, said, short_record, ticks, writer
-from tests.record.test_writer import wait_until
+from tests.record.making import LAYOUT, MS, ended, said, short_record, ticks, wait_until, writer
 
 
 def test_following_a_trial_gives_every_event_and_tick_once_and_in_order(tmp_path):
