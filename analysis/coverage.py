@@ -6,9 +6,8 @@ from pathlib import Path
 
 from analysis.facts import facts_of, load_record
 from analysis.recorded_rules import rules_now, same_rules
-from analysis.table import record_folders
 from rig.core.event import Json, Kind
-from rig.core.record import Record
+from rig.core.record import Record, records_under
 
 
 @dataclass(slots=True)
@@ -97,7 +96,7 @@ def coverage_of(folder: Path) -> Coverage:
         RecordError: If a record cannot be read.
     """
     tasks: dict[str, TaskCoverage] = {}
-    for path in record_folders(folder):
+    for path in records_under(folder):
         record = load_record(path)
         name = facts_of(record).task
         if name not in tasks:

@@ -1,6 +1,5 @@
 """From a folder of records to a trial table."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.facts import facts_of, load_record
@@ -8,7 +7,7 @@ from analysis.grade import Grade, grade
 from analysis.trial_files import read_trials
 from analysis.trials import TrialRow, TrialTable
 from rig.core.errors import UsageError
-from rig.core.record import Record
+from rig.core.record import Record, records_under
 
 
 def row_of(record: Record, graded: Grade) -> TrialRow:
@@ -38,11 +37,6 @@ def row_of(record: Record, graded: Grade) -> TrialRow:
     )
 
 
-def record_folders(folder: Path) -> Iterator[Path]:
-    """Yield every record at or below ``folder``, in order of path."""
-    yield from (manifest.parent for manifest in sorted(folder.rglob("manifest.json")))
-
-
 def load_table(source: Path) -> TrialTable:
     """Return the trial table of a folder of records, or of a table file.
 
@@ -58,7 +52,7 @@ def load_table(source: Path) -> TrialTable:
             f"{source}: no such file or folder; give a folder of records, or a table (csv, jsonl)"
         )
     rows = []
-    for folder in record_folders(source):
+    for folder in records_under(source):
         record = load_record(folder)
         rows.append(row_of(record, grade(record)))
     if not rows:
