@@ -20,7 +20,7 @@ from rig.sim.parameters import Parameters
 from rig.sim.quantities import ARM
 from rig.sim.scene import Scene, load_scene, settle
 from rig.sim.setup import build_guards, build_plant, build_senses, checked, fill_world
-from rig.sim.state import Plant, Record, Rows, Senses
+from rig.sim.state import Record, Rows
 
 START = {"bed.back": 30.0, "bed.height": 0.45, "bed.tilt": 0.0, "bed.rails": 0.0}
 """Where the bed stands unless `SimBackend.place` says otherwise; the arm stands at rest."""
@@ -73,8 +73,8 @@ class SimBackend:
         self._bench, self._seed, self._faults = bench, seed, tuple(faults)
         self._parameters = parameters or Parameters()
         self._scene: Scene | None = None
-        self._plant: Plant
-        self._senses: Senses
+        self._plant = build_plant(bench, self._parameters)
+        self._senses = build_senses(bench, seed, self._faults)
         self._broken: PlantFault | None = None
         self._verdict = np.zeros(4, dtype=np.int64)
 
@@ -82,7 +82,6 @@ class SimBackend:
 
     def __enter__(self) -> Self:
         tick_s = self._bench.tick_ns / 1e9
-        self._plant = build_plant(self._bench, self._parameters)
         self._scene = load_scene(self._bench.scene, self._parameters, tick_s)
         self._broken = None
         self.place()

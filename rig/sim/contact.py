@@ -34,31 +34,39 @@ _CLEARANCE_M = 0.0005  # lips that close on a spoon stop this much short of sque
 
 
 @compiled
-def drive_face(engine: Engine, plant: Plant, dt_s: float) -> bool:
-    """Turn the head and open the lips as the person does; return whether anything has moved.
+def turn_head(engine: Engine, plant: Plant, dt_s: float) -> bool:
+    """Turn the head as the person does; return whether it has moved.
 
-    A ``dt_s`` of 0 places the head at once, otherwise it turns during the coming step. Lips never
-    close through a spoon that is between them.
+    During a step of ``dt_s`` it turns at a speed, which contacts feel; 0 places it at once.
     """
-    world, book, q, v, ctrl = plant.world[0], engine.book, engine.qpos, engine.qvel, engine.ctrl
-    turn = math.radians(world.head_yaw) - q[book[YAW]]
+    world, yaw, q, v = plant.world[0], engine.book[YAW], engine.qpos, engine.qvel
+    turn = math.radians(world.head_yaw) - q[yaw]
     if dt_s > 0.0:
-        v[book[YAW]] = turn / dt_s
+        v[yaw] = turn / dt_s
     else:
-        q[book[YAW]] += turn
-        v[book[YAW]] = 0.0
+        q[yaw] += turn
+        v[yaw] = 0.0
+    engine.wrench[engine.book[TOOL], 2] = -world.hidden_hung_kg * engine.constants[GRAVITY]
+    return bool(turn != 0.0)
+
+
+@compiled
+def part_lips(engine: Engine, plant: Plant) -> bool:
+    """Open or close the lips as the person does, never through a spoon that is between them.
+
+    Each lip and its resting place move together, so that the spring between them feels the spoon
+    only; the engine must work out positions anew afterwards. Returns whether they have moved.
+    """
+    world, q, ctrl, upper = plant.world[0], engine.qpos, engine.ctrl, engine.book[LIP_CTRL]
     half = 0.5 * world.mouth_opening
     if world.truth_in_mouth > 0.5:
         half = max(half, 0.5 * plant.parameters[0].spoon_height_m + _CLEARANCE_M)
-    upper, lower = book[LIP_CTRL], book[LIP_CTRL] + 1
     wider = half - ctrl[upper]
-    # The lip and its resting place move together: the spring between them feels the spoon only.
-    q[book[LIP_UPPER_Z]] += wider
-    q[book[LIP_LOWER_Z]] -= wider
+    q[engine.book[LIP_UPPER_Z]] += wider
+    q[engine.book[LIP_LOWER_Z]] -= wider
     ctrl[upper] = half
-    ctrl[lower] = -half
-    engine.wrench[book[TOOL], 2] = -world.hidden_hung_kg * engine.constants[GRAVITY]
-    return bool(turn != 0.0 or wider != 0.0)
+    ctrl[upper + 1] = -half
+    return bool(wider != 0.0)
 
 
 @compiled

@@ -13,7 +13,7 @@ from numba import types
 
 from rig.core.channel import ByteArray, FloatArray, IntArray, Quality
 from rig.core.watch import KERNEL, KernelFunction
-from rig.sim.contact import drive_face, feel
+from rig.sim.contact import feel, part_lips, turn_head
 from rig.sim.native import compiled, compiled_as, mj_step1, mj_step2
 from rig.sim.scene import CLOCK
 from rig.sim.sensing import sense
@@ -67,8 +67,9 @@ def _physics(engine: Engine, plant: Plant, decay: Decays, dt_s: float) -> int:
     for i in range(_ARMS):
         ctrl[i] = ramp(ctrl[i], drives[i].setpoint, drives[i].rate * dt_s)
     move_person(plant, dt_s)
-    drive_face(engine, plant, dt_s)
+    turn_head(engine, plant, dt_s)
     mj_step2(engine.model, engine.data)
+    part_lips(engine, plant)
     mj_step1(engine.model, engine.data)
     feel(engine, plant, True)
     pass_time(plant, decay, dt_s)
@@ -81,7 +82,8 @@ def _slow(engine: Engine, plant: Plant, decay: Decays, steps: int, dt_s: float, 
     for _ in range(steps):
         move_person(plant, dt_s)
         pass_time(plant, decay, dt_s)
-    if drive_face(engine, plant, 0.0):
+    turned, parted = turn_head(engine, plant, 0.0), part_lips(engine, plant)
+    if turned or parted:
         mj_step1(engine.model, engine.data)
     feel(engine, plant, first)
 
