@@ -66,6 +66,8 @@ def header(file: ProtocolFile) -> str:
         "    uint8_t safe_action;",
         "};\n",
         "extern const struct actuator_limit ACTUATOR_LIMITS[ACTUATOR_COUNT];\n",
+        "/* The actuator whose position a channel reads back; -1 for none. */",
+        "extern const int8_t CHANNEL_FOLLOWS[CHANNEL_COUNT];\n",
         "/* Payload bytes of a message kind; -1 for a kind there is not. */",
         "int protocol_payload_size(uint8_t kind);",
         "/* 1 where the checksum does not carry the fingerprint. */",
@@ -127,6 +129,9 @@ def _limits(file: ProtocolFile) -> Iterator[str]:
         value = 0 if a.safe == "hold" else counts(a.safe, a.scale)
         action = "SAFE_HOLD" if holds else "SAFE_VALUE"
         yield f"    {{{low}, {high}, {counts(a.rate, a.scale)}, {value}, {action}}}, /* {name} */"
+    order = {name: str(i) for i, name in enumerate(file.actuator)}
+    yield "};\n\nconst int8_t CHANNEL_FOLLOWS[CHANNEL_COUNT] = {"
+    yield f"    {', '.join(order.get(c.follows, '-1') for c in file.channel.values())},"
     yield "};\n"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-FINGERPRINT = 0x66740936
+FINGERPRINT = 0x70D6D6E2
 VERSION = 1
 LEASE_MS = 2000
 STATUS_MS = 20
@@ -43,8 +43,7 @@ class Reason(IntEnum):
     STOP_REQUESTED = 6
     SUPPLY_LOW = 7
     SELF_TEST = 8
-    SESSION_REPLACED = 9
-    WATCHDOG_RESET = 10
+    WATCHDOG_RESET = 9
 
 
 class Refusal(IntEnum):
@@ -66,6 +65,7 @@ class Refusal(IntEnum):
     NO_OPERATOR = 13
     CAUSE_PRESENT = 14
     UNKNOWN_ACTUATOR = 15
+    IN_USE = 16
 
 
 class Role(IntEnum):
@@ -134,7 +134,7 @@ class Identity(Message):
 
 @dataclass(frozen=True, slots=True)
 class Open(Message):
-    """Begin a session in a role; the same nonce again gets the same session."""
+    """Begin a session in a role; the same nonce again gets the same session; refused while another holds the role."""
 
     KIND: ClassVar[int] = 3
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BI")

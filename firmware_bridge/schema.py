@@ -138,8 +138,11 @@ def _mistakes(file: ProtocolFile) -> list[str]:
         if actuator.safe != "hold" and not low <= actuator.safe <= high:
             found.append(f"actuator.{name}: safe {actuator.safe} is outside the range {low} to {high}")
     for name, channel in file.channel.items():
-        if channel.follows and channel.follows not in file.actuator:
+        followed = file.actuator.get(channel.follows)
+        if channel.follows and followed is None:
             found.append(f"channel.{name}: follows {channel.follows!r}, which is no actuator")
+        if followed is not None and followed.scale != channel.scale:
+            found.append(f"channel.{name}: scale {channel.scale}; the actuator it follows has {followed.scale}")
     return found
 
 

@@ -308,6 +308,10 @@ const struct actuator_limit ACTUATOR_LIMITS[ACTUATOR_COUNT] = {
     {0, 1, 1000, 1, SAFE_VALUE}, /* call.lamp */
 };
 
+const int8_t CHANNEL_FOLLOWS[CHANNEL_COUNT] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -1, 6, -1, -1,
+};
+
 int protocol_payload_size(uint8_t kind)
 {
     switch (kind) {

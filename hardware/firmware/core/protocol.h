@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_FINGERPRINT UINT32_C(0x66740936)
+#define PROTOCOL_FINGERPRINT UINT32_C(0x70d6d6e2)
 #define PROTOCOL_VERSION 1
 #define LIMIT_PAYLOAD 120
 #define LIMIT_ACTUATORS 16
@@ -38,8 +38,7 @@ enum reason {
     REASON_STOP_REQUESTED = 6,
     REASON_SUPPLY_LOW = 7,
     REASON_SELF_TEST = 8,
-    REASON_SESSION_REPLACED = 9,
-    REASON_WATCHDOG_RESET = 10,
+    REASON_WATCHDOG_RESET = 9,
 };
 
 enum refusal {
@@ -59,6 +58,7 @@ enum refusal {
     REFUSAL_NO_OPERATOR = 13,
     REFUSAL_CAUSE_PRESENT = 14,
     REFUSAL_UNKNOWN_ACTUATOR = 15,
+    REFUSAL_IN_USE = 16,
 };
 
 enum role {
@@ -123,7 +123,7 @@ void msg_identity_pack(const struct msg_identity *m, uint8_t *out);
 void msg_identity_unpack(struct msg_identity *m, const uint8_t *in);
 
 #define MSG_OPEN_SIZE 5
-/* begin a session in a role; the same nonce again gets the same session */
+/* begin a session in a role; the same nonce again gets the same session; refused while another holds the role */
 struct msg_open {
     uint8_t role;
     uint32_t nonce;
@@ -272,6 +272,9 @@ struct actuator_limit {
 };
 
 extern const struct actuator_limit ACTUATOR_LIMITS[ACTUATOR_COUNT];
+
+/* The actuator whose position a channel reads back; -1 for none. */
+extern const int8_t CHANNEL_FOLLOWS[CHANNEL_COUNT];
 
 /* Payload bytes of a message kind; -1 for a kind there is not. */
 int protocol_payload_size(uint8_t kind);
