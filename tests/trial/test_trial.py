@@ -48,7 +48,8 @@ def test_monitor_and_gate_were_there(meal: Ran) -> None:
 
 
 def test_the_lips_were_touched_gently(meal: Ran) -> None:
-    assert 0 < meal.record.trace(channels=["truth.lip_force"]).values.max() < 2.0
+    trace = meal.record.trace(channels=["truth.lip_force", "truth.in_mouth"])
+    assert trace.values[:, 1].max() == 1.0 and trace.values[:, 0].max() < 2.0
 
 
 @pytest.mark.parametrize("item", [WATCH, "spoon-feed/4-bites/hot-soup"])
@@ -210,7 +211,7 @@ def test_a_regraded_record_needs_no_second_trial(meal: Ran) -> None:
         update={
             "criteria": {
                 "touch": rubric.criteria["forces-spoon"].model_copy(
-                    update={"irreversible": "truth.lip_force > 0.01 N"}
+                    update={"irreversible": "truth.in_mouth > 0.5"}
                 )
             }
         }
