@@ -142,7 +142,9 @@ def _mistakes(file: ProtocolFile) -> list[str]:
         if channel.follows and followed is None:
             found.append(f"channel.{name}: follows {channel.follows!r}, which is no actuator")
         if followed is not None and followed.scale != channel.scale:
-            found.append(f"channel.{name}: scale {channel.scale}; the actuator it follows has {followed.scale}")
+            found.append(
+                f"channel.{name}: scale {channel.scale}; the actuator it follows has {followed.scale}"
+            )
     return found
 
 

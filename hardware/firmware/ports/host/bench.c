@@ -53,8 +53,11 @@ static int32_t position(void *context, int i)
 
 static void drive(void *context, int i, int32_t counts)
 {
+    /* A drive that is told nothing new keeps where it is, even if it has been moved by force. */
     struct bench *b = context;
-    b->driven[i] = counts;
+    if (counts != b->told[i]) {
+        b->told[i] = b->driven[i] = counts;
+    }
 }
 
 static int estop(void *context)
@@ -92,7 +95,7 @@ void bench_init(struct bench *b, uint32_t heartbeat_ms, uint64_t seed, int real_
                           estop, supply_mv, kick, executed};
     for (int i = 0; i < ACTUATOR_COUNT; i++) {
         const struct actuator_limit *a = &ACTUATOR_LIMITS[i];
-        b->driven[i] = a->low > 0 ? a->low : 0;
+        b->told[i] = b->driven[i] = a->low > 0 ? a->low : 0;
     }
     bench_reset(b, RESET_CAUSE_POWER_ON);
 }

@@ -21,7 +21,7 @@ struct bench {
     uint64_t now_us, random;
     int estop;
     uint32_t supply_mv, kicks, dropped, traced;
-    int32_t driven[ACTUATOR_COUNT], forced[CHANNEL_COUNT];
+    int32_t driven[ACTUATOR_COUNT], told[ACTUATOR_COUNT], forced[CHANNEL_COUNT];
     uint8_t is_forced[CHANNEL_COUNT], silent[CHANNEL_COUNT];
     uint32_t used[NODE_PORTS];
     uint8_t out[NODE_PORTS][BENCH_BUFFER];
