@@ -19,7 +19,7 @@ from pydantic import (
 
 from rig.core.channel import Audience, Layout
 from rig.core.clock import nanoseconds
-from rig.core.errors import ConfigError
+from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
 from rig.sim.state import FAULT
 
@@ -66,7 +66,12 @@ class SensorFault(BaseModel):
     @field_validator("start_s", "end_s", "delay_s", mode="before")
     @classmethod
     def _seconds(cls, seen: object) -> object:
-        return parse_quantity(seen, "s") if isinstance(seen, str) else seen
+        if not isinstance(seen, str):
+            return seen
+        try:
+            return parse_quantity(seen, "s")
+        except UsageError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _complete(self) -> "SensorFault":

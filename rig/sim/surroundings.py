@@ -131,18 +131,21 @@ def _cool_food(world: Record, p: Record, decay: Decays) -> None:
 
 
 @compiled
-def _scald(world: Record, p: Record, scald: FloatArray, fading: float, dt_s: float) -> None:
-    """Add to the scald dose of lips and mouth while hot food touches them; let it fade otherwise."""
-    heat = 0.0
+def _scald(world: Record, p: Record, scald: FloatArray, decay: Decays, dt_s: float) -> None:
+    """Add to the scald dose of lips and mouth while hot food touches them; let it fade otherwise.
+
+    What counts is the temperature in the middle of the step: hot food does harm by the exponential.
+    """
+    heat, room, mouth = 0.0, p.room_temperature, p.mouth_temperature
     touching = world.truth_in_mouth > 0.5 or world.truth_lip_force > p.touch_n
     if touching and world.spoon_load > p.least_load_ml:
-        heat = world.truth_food_temperature
+        heat = room + (world.truth_food_temperature - room) / math.sqrt(decay[1])
     if world.bolus_held > 0.0:
-        heat = max(heat, world.hidden_bite_temperature)
+        heat = max(heat, mouth + (world.hidden_bite_temperature - mouth) / math.sqrt(decay[4]))
     if heat > p.harmless_temperature:
         world.truth_lip_dose += dt_s / scald_time(heat, scald)
     else:
-        world.truth_lip_dose *= fading
+        world.truth_lip_dose *= decay[5]
 
 
 @compiled
@@ -170,6 +173,6 @@ def pass_time(plant: Plant, decay: Decays, dt_s: float) -> None:
     world, p = plant.world[0], plant.parameters[0]
     _move_bed(plant, dt_s)
     _cool_food(world, p, decay)
-    _scald(world, p, plant.scald, decay[5], dt_s)
+    _scald(world, p, plant.scald, decay, dt_s)
     _breathe(world, p, decay[6], decay[7])
     _count(world, dt_s)
