@@ -132,6 +132,10 @@ class Session:
         """End; whatever was not answered is reported."""
         self._move(Signal.CLOSE, "closed")
 
+    def lose(self, why: str) -> None:
+        """Give the link up, for a reason the owner saw (a cable pulled)."""
+        self._move(Signal.SILENT, why)
+
     def submit(self, message: m.Message) -> int:
         """Queue a command; return the ticket its `Outcome` will carry."""
         self._tickets += 1

@@ -1,0 +1,224 @@
+"""A session on a serial port: the only file with a thread and a port.
+
+One thread owns the port; everybody else talks to it through a lock and a condition. Every wait has a
+deadline, every write is bounded, and the thread's end is never waited for without one. Known traps of
+serial libraries behind these choices: a blocked read is not ended by close (pyserial 712), a write may
+block for ever without a time-out (163), flush may hang (226), errors come as three types (401).
+"""
+
+import contextlib
+import os
+import secrets
+import select
+import termios
+import threading
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+import serial  # type: ignore[import-untyped]
+
+from firmware_bridge import messages as m
+from firmware_bridge.clock_sync import ClockMap
+from firmware_bridge.session import Ending, Outcome, Received, Session, Settings
+from firmware_bridge.states import LinkState
+from rig.core.clock import Clock, nanoseconds
+from rig.core.errors import RigFault, UsageError
+
+POLL_MS = 2
+BACKLOG_BYTES = 1 << 14
+"""Bytes the port does not take before the link is given up: over a second at 115,200 baud."""
+KEPT_EVENTS = 1024
+JOIN_S = 2.0
+Result = TypeVar("Result")
+
+
+def settings(role: m.Role, heartbeat_ms: int = 20) -> Settings:
+    """Return settings for a role with a nonce of this start's own."""
+    return Settings(role=role, nonce=secrets.randbits(32) or 1, heartbeat_ns=heartbeat_ms * 1_000_000)
+
+
+class Link:
+    """A session with the node on a port; a context manager that is up inside its block.
+
+    Attributes:
+        port: Device file of the port.
+        session: The session; look at it inside `seen` only.
+    """
+
+    def __init__(self, port: str, settings: Settings, clock: Clock, baud: int = 115_200) -> None:
+        self.port = port
+        self.session = Session(settings)
+        self._clock, self._baud = clock, baud
+        self._serial: serial.Serial | None = None
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name=f"link {port}", daemon=True)
+        self._outcomes: dict[int, Outcome] = {}
+        self._newest: dict[type[m.Message], Received] = {}
+        self._events: deque[Received] = deque(maxlen=KEPT_EVENTS)
+        self._backlog = b""
+        self._ending = False
+        self._wake: tuple[int, int] | None = None
+
+    def __enter__(self) -> Self:
+        """Open the port and the session.
+
+        Raises:
+            RigFault: If the port cannot be had, nobody or the wrong node answers; says what to check.
+        """
+        if self._thread.ident is not None:
+            raise UsageError(f"{self.port}: a link is used once; make another")
+        self._serial = self._opened()
+        self._wake = os.pipe()
+        self.session.start(self._clock.now_ns())
+        self._thread.start()
+        done = (LinkState.UP, LinkState.LOST, LinkState.REFUSED)
+        self._wait(lambda s: s.state in done or None, 2 * self.session.settings.answer_ns / 1e9 + 1.0)
+        if self.session.state is not LinkState.UP:
+            why = self.session.why or "no answer"
+            self.__exit__(None, None, None)
+            raise RigFault(f"{self.port}: {why}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ending = True
+        self._nudge()
+        if self._thread.ident is not None:
+            self._thread.join(JOIN_S)
+        if self._thread.is_alive():
+            return  # the port belongs to a thread that hangs in the system; it ends with the process
+        if self._serial is not None:
+            with contextlib.suppress(OSError, termios.error, serial.SerialException):
+                self._serial.close()
+        for fd in self._wake or ():
+            os.close(fd)
+        self._serial = self._wake = None
+
+    def _opened(self) -> serial.Serial:
+        port = serial.Serial()
+        port.port, port.baudrate, port.exclusive = self.port, self._baud, True
+        port.timeout, port.write_timeout = 0, 1.0
+        port.dtr = port.rts = False  # a rising line resets many boards
+        try:
+            port.open()
+        except (serial.SerialException, OSError, termios.error, ValueError) as error:
+            raise RigFault(
+                f"{self.port}: cannot be opened ({error}); is it plugged in, and no other program on it?"
+            ) from None
+        return port
+
+    # -- for others ---------------------------------------------------------------------------
+
+    def request(self, message: m.Message, timeout_s: float = 1.0) -> Outcome:
+        """Send a command and return how it ended; UNKNOWN when that cannot be told in time."""
+        return self._ended(lambda session: session.submit(message), timeout_s)
+
+    def stop(self, timeout_s: float = 1.0) -> Outcome:
+        """Send a Stop ahead of everything that waits."""
+        return self._ended(lambda session: session.stop_now(), timeout_s)
+
+    def seen(self, look: Callable[[Session], Result]) -> Result:
+        """Return what ``look`` finds in the session, nobody else touching it meanwhile."""
+        with self._changed:
+            return look(self.session)
+
+    def wait(self, condition: Callable[[Session], bool], timeout_s: float) -> bool:
+        """Return True once ``condition`` holds, False if it does not within ``timeout_s``."""
+        return self._wait(lambda s: condition(s) or None, timeout_s) is not None
+
+    def newest(self, kind: type[m.Message]) -> Received | None:
+        """Return the newest message of a kind."""
+        with self._changed:
+            return self._newest.get(kind)
+
+    def events(self) -> list[Received]:
+        """Return the node's events since the last call, oldest first."""
+        with self._changed:
+            found = list(self._events)
+            self._events.clear()
+            return found
+
+    @property
+    def clock_map(self) -> ClockMap | None:
+        """Between the node's clock and this link's."""
+        return self.seen(lambda s: s.clocks.clock)
+
+    def _ended(self, submit: Callable[[Session], int], timeout_s: float) -> Outcome:
+        with self._changed:
+            ticket = submit(self.session)
+            self._collect()
+        self._nudge()
+        outcome = self._wait(lambda _: self._outcomes.get(ticket), timeout_s)
+        with self._changed:
+            self._outcomes.pop(ticket, None)
+        return outcome or Outcome(ticket, Ending.UNKNOWN)
+
+    def _wait(self, look: Callable[[Session], Result | None], timeout_s: float) -> Result | None:
+        deadline_ns = self._clock.now_ns() + nanoseconds(timeout_s)
+        with self._changed:
+            while (found := look(self.session)) is None:
+                left_ns = deadline_ns - self._clock.now_ns()
+                if left_ns <= 0:
+                    return None
+                self._changed.wait(left_ns / 1e9)
+            return found
+
+    # -- the thread ---------------------------------------------------------------------------
+
+    def _nudge(self) -> None:
+        if self._wake is not None:
+            os.write(self._wake[1], b"\0")
+
+    def _run(self) -> None:
+        port, wake = self._serial, self._wake
+        if port is None or wake is None:
+            return
+        poller = select.poll()
+        poller.register(port.fileno(), select.POLLIN)
+        poller.register(wake[0], select.POLLIN)
+        try:
+            while not self._ending:
+                ready = dict(poller.poll(POLL_MS))
+                if wake[0] in ready:
+                    os.read(wake[0], 4096)
+                self._turn(port.fileno(), ready.get(port.fileno(), 0))
+        except (OSError, termios.error, serial.SerialException) as error:
+            with self._changed:
+                self.session.lose(f"the port is gone ({error}); was it unplugged?")
+        with self._changed:
+            if self._ending:
+                self.session.close()
+            self._collect()
+            self._changed.notify_all()
+
+    def _turn(self, fd: int, ready: int) -> None:
+        data = b""
+        if ready & select.POLLIN:
+            data = os.read(fd, 65536)
+        if ready & (select.POLLHUP | select.POLLERR | select.POLLNVAL) and not data:
+            raise OSError("hung up")
+        now_ns = self._clock.now_ns()
+        with self._changed:
+            for received in self.session.receive(data, now_ns) if data else ():
+                self._newest[type(received.message)] = received
+                if isinstance(received.message, m.Event):
+                    self._events.append(received)
+            self._backlog += self.session.poll(now_ns)
+            self._collect()
+            if len(self._backlog) > BACKLOG_BYTES:
+                self.session.lose("the port takes no bytes any more; is the cable in?")
+                self._backlog = b""
+            self._changed.notify_all()
+        if self._backlog:
+            with contextlib.suppress(BlockingIOError):
+                self._backlog = self._backlog[os.write(fd, self._backlog) :]
+
+    def _collect(self) -> None:
+        while self.session.outcomes:
+            outcome = self.session.outcomes.popleft()
+            self._outcomes[outcome.ticket] = outcome
+        while len(self._outcomes) > KEPT_EVENTS:  # of requests given up by their callers
+            self._outcomes.pop(next(iter(self._outcomes)))

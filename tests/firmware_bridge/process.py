@@ -1,0 +1,122 @@
+"""The firmware as a process on two ptys, and what a host does to it, in real time."""
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from firmware_bridge import messages as m
+from firmware_bridge.link import Link, settings
+from rig.core.clock import MonotonicClock
+from tests.firmware_bridge.node import built
+
+ROOT = Path(__file__).parents[2]
+HEARTBEAT_MS = 250
+"""Long enough for a machine whose cores are shared with others; a bench of its own uses 100 ms."""
+
+CONTROLLER = """
+import sys, time
+from firmware_bridge.backend import BridgeBackend
+from rig.core.clock import MonotonicClock
+from rig.core.command import Command
+clock = MonotonicClock()
+with BridgeBackend(sys.argv[1], clock) as backend:
+    for k in range(10**6):
+        backend.write([Command("bed.back", 80.0, clock.now_ns() + 1_900_000_000)])
+        if k == 0:
+            print("moving", flush=True)
+        clock.sleep_until(clock.now_ns() + 10_000_000)
+"""
+MONITOR = """
+import sys
+from firmware_bridge import messages as m
+from firmware_bridge.link import Link, settings
+from rig.core.clock import MonotonicClock
+clock = MonotonicClock()
+with Link(sys.argv[1], settings(m.Role.MONITOR), clock):
+    print("watching", flush=True)
+    clock.sleep_until(10**12)
+"""
+
+
+class NodeProcess:
+    """The process; its stdout is the oracle of its state."""
+
+    def __init__(self, heartbeat_ms: int = HEARTBEAT_MS) -> None:
+        self.process = subprocess.Popen(
+            [built("node"), str(heartbeat_ms), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self._text = b""
+        self.ports = [self.line().split()[2] for _ in range(2)]
+
+    def line(self, within_s: float = 10.0) -> str:
+        """Return the next line it writes."""
+        assert self.process.stdout is not None
+        fd, end = self.process.stdout.fileno(), time.monotonic() + within_s
+        while b"\n" not in self._text:
+            ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"no line within {within_s} s"
+            chunk = os.read(fd, 4096)
+            assert chunk, "the node has ended"
+            self._text += chunk
+        line, _, self._text = self._text.partition(b"\n")
+        return line.decode()
+
+    def until(self, state: m.State) -> tuple[m.Reason, int]:
+        """Return why and when (machine's monotonic time, microseconds) it went to ``state``."""
+        while True:
+            words = self.line().split()
+            if int(words[1]) == state:
+                return m.Reason(int(words[3])), int(words[5])
+
+    def tell(self, order: str) -> None:
+        """Make something happen to it."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+
+@contextlib.contextmanager
+def node_process(heartbeat_ms: int = HEARTBEAT_MS) -> Iterator[NodeProcess]:
+    node = NodeProcess(heartbeat_ms)
+    try:
+        yield node
+    finally:
+        node.close()
+
+
+@contextlib.contextmanager
+def watched(node: NodeProcess) -> Iterator[Link]:
+    """A monitor on the node's second port."""
+    with Link(node.ports[1], settings(m.Role.MONITOR), MonotonicClock()) as link:
+        yield link
+
+
+@contextlib.contextmanager
+def script(text: str, port: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A host process of its own; inside the block it is at work."""
+    child = subprocess.Popen([sys.executable, "-c", text, port], cwd=ROOT, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() in (b"moving\n", b"watching\n")
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+        assert child.stdout is not None
+        child.stdout.close()
