@@ -27,8 +27,8 @@ class Word(NamedTuple):
     attention: int = 0  # 0 clear, 1 violated, 2 lost (unknown past its grace)
     raw: int = 1  # this tick, before confirming: 0 holds, 1 violated, 2 unknown
     bad_since: int = 2  # when the current run of "must be violated" began, NEVER outside one
-    last_known: int = 3
-    last_not_clear: int = 4
+    unknown_since: int = 3  # last tick before the current run of "unknown"
+    clear_since: int = 4  # last tick before the current run of "holds", while attention lasts
     changed_at: int = 5  # number of the tick at which the attention last changed
     confirm_ns: int = 6
     grace_ns: int = 7
@@ -37,7 +37,8 @@ class Word(NamedTuple):
 
 WORD = Word()
 WORDS = len(WORD)
-TICKS, NOW, FROZEN, BACKWARDS = 0, 1, 2, 3
+TICKS, NOW, FROZEN, BACKWARDS, BUSY = 0, 1, 2, 3, 5
+HEAD = 6  # words before the first rule; one of them is the emitter's
 
 
 class Timing(NamedTuple):
@@ -53,7 +54,8 @@ class Program:
     """Source of a kernel and the state it starts with.
 
     Attributes:
-        source: A module with one function ``step`` of `rig.core.watch.KERNEL`'s signature.
+        source: A module with ``step``, of `rig.core.watch.KERNEL`'s signature, and ``until``, which runs
+            it over rows from ``k`` on and returns the first at which attention changes.
         floats: Initial float state.
         integers: Initial integer state.
         rules: Column in ``integers`` of the first rule's row of `WORDS` words.
@@ -84,7 +86,7 @@ SIGNATURE = numba.types.int64(
 )
 
 
-@numba.njit(SIGNATURE, cache=True, nogil=True, error_model="numpy")
+@numba.njit(SIGNATURE, cache=True, nogil=True, error_model="numpy", forceinline=True)
 def step(t, x, s, q, F, I):
     last = I[{now}]
     n = I[{ticks}] + 1
@@ -97,31 +99,37 @@ def step(t, x, s, q, F, I):
     sane = sane & (I[{frozen}] <= {frozen_ticks})
     I[{now}] = t
 {body}
-    changed = False
+    if (alarm == 0) & (I[{busy}] == 0):  # as on nearly every tick
+        return 0
+    changed, busy = False, 0
     for r in range({count}):
         w = {rules} + r * {words}
         raw = I[w + {w.raw}]
         before = I[w + {w.attention}]
         after = before
+        bad, unknown, clear = NEVER, NEVER, NEVER
         if raw == 1:
-            if I[w + {w.bad_since}] == NEVER:
-                I[w + {w.bad_since}] = t
-            if t - I[w + {w.bad_since}] >= I[w + {w.confirm_ns}]:
+            bad = t if I[w + {w.bad_since}] == NEVER else I[w + {w.bad_since}]
+            if t - bad >= I[w + {w.confirm_ns}]:
                 after = 1
-        else:
-            I[w + {w.bad_since}] = NEVER
-        if raw != 2 or n == 1:
-            I[w + {w.last_known}] = t
-        elif before == 0 and t - I[w + {w.last_known}] >= I[w + {w.grace_ns}]:
-            after = 2
-        if raw != 0:
-            I[w + {w.last_not_clear}] = t
-        elif before != 0 and t - I[w + {w.last_not_clear}] >= I[w + {w.clear_ns}]:
-            after = 0
+        elif raw == 2:
+            first = t if n == 1 else last
+            unknown = first if I[w + {w.unknown_since}] == NEVER else I[w + {w.unknown_since}]
+            if (before == 0) & (n > 1) & (t - unknown >= I[w + {w.grace_ns}]):
+                after = 2
+        elif before != 0:
+            clear = last if I[w + {w.clear_since}] == NEVER else I[w + {w.clear_since}]
+            if t - clear >= I[w + {w.clear_ns}]:
+                after = 0
+        I[w + {w.bad_since}] = bad
+        I[w + {w.unknown_since}] = unknown
+        I[w + {w.clear_since}] = clear
+        busy = busy | raw | after
         if after != before:
             I[w + {w.attention}] = after
             I[w + {w.changed_at}] = n
             changed = True
+    I[{busy}] = busy
     if changed:
         for i in range({channels}):
             F[{seen_float} + i] = x[i]
@@ -129,23 +137,35 @@ def step(t, x, s, q, F, I):
             I[{seen_int} + {channels} + i] = q[i]
         return 1
     return 0
+
+
+@numba.njit(cache=True, nogil=True)  # compiled when it is first called: only replays need it
+def until(k, t, x, s, q, F, I):
+    while k < t.shape[0]:
+        if step(t[k], x[k], s[k], q[k], F, I) != 0:
+            return k
+        k += 1
+    return k
 '''
 
 
 def compile_source(violations: Sequence[Truth], timings: Sequence[Timing], layout: Layout) -> Program:
     """Return the kernel that watches ``violations``, one per rule, and its initial state."""
-    emitter = Emitter(layout, integers=[0, NEVER, 0, 0, 0])
+    emitter = Emitter(layout, integers=[0, NEVER, *([0] * (HEAD - 2))])
+    emitter.say("alarm = 0")
     rules = len(emitter.integers)
     for timing in timings:
         emitter.integers += [0, 0, NEVER, NEVER, NEVER, 0, *timing]
     for r, violated in enumerate(violations):
         m, y = emitter.truth(violated)
-        emitter.say(f"I[{rules + r * WORDS + WORD.raw}] = 1 if {m} else (2 if {y} else 0)")
+        raw = f"I[{rules + r * WORDS + WORD.raw}]"
+        emitter.say(f"{raw} = 1 if {m} else (2 if {y} else 0)", f"alarm = alarm | {raw}")
     seen = len(emitter.floats), len(emitter.integers)
     source = _MODULE.format(
         never=NEVER, sane=SANE_NS, frozen_ticks=FROZEN_TICKS, now=NOW, ticks=TICKS, frozen=FROZEN,
-        backwards=BACKWARDS, body="\n".join(f"    {line}" for line in emitter.lines), count=len(violations),
-        rules=rules, words=WORDS, w=WORD, channels=len(layout), seen_float=seen[0], seen_int=seen[1],
+        backwards=BACKWARDS, busy=BUSY, body="\n".join(f"    {line}" for line in emitter.lines),
+        count=len(violations), rules=rules, words=WORDS, w=WORD, channels=len(layout), seen_float=seen[0],
+        seen_int=seen[1],
     )  # fmt: skip
     floats = np.array([*emitter.floats, *([np.nan] * len(layout))])
     integers = np.array([*emitter.integers, *([0] * (2 * len(layout)))], np.int64)

@@ -15,6 +15,7 @@ from rig.core.errors import UsageError
 from safety_monitor.cache import load_module
 from safety_monitor.emitter import NEVER, Emitter
 from safety_monitor.nodes import (
+    FOREVER,
     And,
     Begins,
     Changes,
@@ -34,6 +35,7 @@ from safety_monitor.rule import RuleSet
 
 EXACT = 512
 _SLICES = 500
+_APART = 23  # words between rings, so that they do not all fall into the same set of the cache
 
 _HELPERS = '''"""Generated; the name is the hash of everything it depends on."""
 import numba
@@ -41,106 +43,107 @@ import numpy as np
 
 NEVER = {never}
 NAN, INF = np.nan, np.inf
+SIZE, MASK = {size}, {size} - 1
 _F, _I = numba.types.float64, numba.types.int64
 _FS, _IS = numba.types.float64[::1], numba.types.int64[::1]
 
 
-@numba.njit(_F(_FS, _IS, _I, _I, _I, _I, _F, _I, _I, numba.types.boolean), cache=True, nogil=True)
-def slide(F, I, f, i, size, t, v, span, slice_, old):
-    """Return the largest value in the window, or since the newest tick at least a span old."""
+@numba.njit(nogil=True, forceinline=True)
+def slide(F, I, f, i, t, v, span, slice_, old):
+    """Return the largest value in the window, or since the newest tick at least a span old.
+
+    Entries head to mid are the front stack, each holding the largest of itself and all later ones
+    up to mid; ``back`` is the largest from mid to tail.
+    """
     head, mid, tail, back = I[i], I[i + 1], I[i + 2], F[f]
-    times, begun = i + 3, i + 3 + size
-    if tail > mid and t - I[begun + (tail - 1) % size] < slice_:
-        F[f + 1 + (tail - 1) % size] = max(F[f + 1 + (tail - 1) % size], v)
-        I[times + (tail - 1) % size] = t
+    times, begun, newest = i + 3, i + 3 + SIZE, (tail - 1) & MASK
+    if slice_ > 0 and tail > mid and t - I[begun + newest] < slice_:
+        F[f + 1 + newest] = v if v > F[f + 1 + newest] else F[f + 1 + newest]
+        I[times + newest] = t
     else:
-        full = tail - head == size
-        if full and head == mid:
-            top = -INF
-            for j in range(tail - 1, head - 1, -1):
-                top = max(top, F[f + 1 + j % size])
-                F[f + 1 + j % size] = top
-            mid, back = tail, -INF
-        if full:
-            head += 1
-        F[f + 1 + tail % size] = v
-        I[times + tail % size] = t
-        I[begun + tail % size] = t
+        F[f + 1 + (tail & MASK)] = v
+        I[times + (tail & MASK)] = t
+        if slice_ > 0:
+            I[begun + (tail & MASK)] = t
         tail += 1
-    back = max(back, v)
-    while head < tail:
-        if old:
-            if head + 1 >= tail or t - I[times + (head + 1) % size] < span:
+    back = v if v > back else back
+    while True:
+        if tail - head <= SIZE - 1:  # with a full ring the oldest is forgotten
+            if old:
+                if head + 1 >= tail or t - I[times + ((head + 1) & MASK)] < span:
+                    break
+            elif t - I[times + (head & MASK)] <= span:
                 break
-        elif t - I[times + head % size] <= span:
-            break
         if head == mid:
             top = -INF
             for j in range(tail - 1, head - 1, -1):
-                top = max(top, F[f + 1 + j % size])
-                F[f + 1 + j % size] = top
+                entry = F[f + 1 + (j & MASK)]
+                top = entry if entry > top else top
+                F[f + 1 + (j & MASK)] = top
             mid, back = tail, -INF
         head += 1
     I[i], I[i + 1], I[i + 2], F[f] = head, mid, tail, back
-    if old and (head == tail or t - I[times + head % size] < span):
+    if old and t - I[times + (head & MASK)] < span:
         return INF
-    return max(F[f + 1 + head % size] if head < mid else -INF, back)
+    if head == mid:
+        return back
+    entry = F[f + 1 + (head & MASK)]
+    return entry if entry > back else back
 
 
-@numba.njit(_F(_FS, _IS, _I, _I, _I, _I, _F, _F, _I, _I), cache=True, nogil=True)
-def lasting(F, I, f, i, size, t, x, start, span, slice_):
+@numba.njit(nogil=True, forceinline=True)
+def lasting(F, I, f, i, t, x, start, span, slice_):
     """Return the best start in the window after which ``x`` has lasted: values fall from front to back."""
-    head, length, times = I[i], I[i + 1], i + 2
-    while length > 1 and F[f + (head + 1) % size] >= x:
-        head, length = (head + 1) % size, length - 1
-    if length > 0:
-        F[f + head] = min(F[f + head], x)
-    while length > 0 and F[f + (head + length - 1) % size] <= start:
-        length -= 1
-    if length == 0 or length < size and t - I[times + (head + length - 1) % size] >= slice_:
-        F[f + (head + length) % size] = start
-        I[times + (head + length) % size] = t
-        length += 1
-    while length > 0 and t - I[times + head] > span:
-        head, length = (head + 1) % size, length - 1
-    I[i], I[i + 1] = head, length
-    return F[f + head] if length > 0 else -INF
+    head, tail, times = I[i], I[i + 1], i + 2
+    while tail - head > 1 and F[f + ((head + 1) & MASK)] >= x:
+        head += 1
+    if tail > head and F[f + (head & MASK)] > x:
+        F[f + (head & MASK)] = x
+    while tail > head and F[f + ((tail - 1) & MASK)] <= start:
+        tail -= 1
+    room = tail - head < SIZE and (slice_ == 0 or t - I[times + ((tail - 1) & MASK)] >= slice_)
+    if tail == head or room:
+        F[f + (tail & MASK)] = start
+        I[times + (tail & MASK)] = t
+        tail += 1
+    while tail > head and t - I[times + (head & MASK)] > span:
+        head += 1
+    I[i], I[i + 1] = head, tail
+    return F[f + (head & MASK)] if tail > head else -INF
 
 
-@numba.njit(_F(_FS, _IS, _I, _I, _I, _I, _F, _F, _I, _I), cache=True, nogil=True)
-def pending(F, I, f, i, size, t, call, free, span, slice_):
+@numba.njit(nogil=True, forceinline=True)
+def pending(F, I, f, i, t, call, free, span, slice_):
     """Return the best call at least a span old that has been free of an answer from then to now."""
-    calls, frees, when, low = f + 1, f + 1 + size, i + 4, i + 4 + size
-    first, waiting, head, length = I[i], I[i + 1], I[i + 2], I[i + 3]
-    if waiting > 0 and (waiting == size or t - I[when + (first + waiting - 1) % size] < slice_):
-        k = (first + waiting - 1) % size
-        F[calls + k] = max(F[calls + k], call)
+    calls, frees, when, low = f + 1, f + 1 + SIZE, i + 4, i + 4 + SIZE
+    first, last, head, tail = I[i], I[i + 1], I[i + 2], I[i + 3]
+    newest = (last - 1) & MASK
+    if last > first and (last - first == SIZE or (slice_ > 0 and t - I[when + newest] < slice_)):
+        F[calls + newest] = max(F[calls + newest], call)
     else:
-        F[calls + (first + waiting) % size] = call
-        I[when + (first + waiting) % size] = t
-        waiting += 1
-    while length > 0 and F[frees + (head + length - 1) % size] >= free:
-        length -= 1
-    if length == size:
-        F[frees + (head + length - 1) % size] = free
-        I[low + (head + length - 1) % size] = t
-    else:
-        F[frees + (head + length) % size] = free
-        I[low + (head + length) % size] = t
-        length += 1
+        F[calls + (last & MASK)] = call
+        I[when + (last & MASK)] = t
+        last += 1
+    while tail > head and F[frees + ((tail - 1) & MASK)] >= free:
+        tail -= 1
+    if tail - head == SIZE:
+        tail -= 1
+    F[frees + (tail & MASK)] = free
+    I[low + (tail & MASK)] = t
+    tail += 1
     best = min(F[f], free)
-    while waiting > 0 and t - I[when + first] >= span:
-        while length > 1 and I[low + head] < I[when + first]:
-            head, length = (head + 1) % size, length - 1
-        best = max(best, min(F[calls + first], F[frees + head]))
-        first, waiting = (first + 1) % size, waiting - 1
-    F[f], I[i], I[i + 1], I[i + 2], I[i + 3] = best, first, waiting, head, length
+    while last > first and t - I[when + (first & MASK)] >= span:
+        while tail - head > 1 and I[low + (head & MASK)] < I[when + (first & MASK)]:
+            head += 1
+        best = max(best, min(F[calls + (first & MASK)], F[frees + (head & MASK)]))
+        first += 1
+    F[f], I[i], I[i + 1], I[i + 2], I[i + 3] = best, first, last, head, tail
     return best
 
 
 @numba.njit(
     numba.types.void(_I, _FS, _IS, numba.types.uint8[::1], _FS, _IS, _FS),
-    cache=True, nogil=True, error_model="numpy",
+    cache=True, nogil=True, error_model="numpy", forceinline=True,
 )
 def step(t, x, s, q, F, I, margins):
     sane = True
@@ -202,31 +205,35 @@ class MarginEmitter(Emitter):
         self.say(f"{r} = {margin} if {d} - {d} == 0.0 else {unknown}")
 
     def _timed_bound(self, node: Held | Within | Since | Unanswered, upper: bool, r: str) -> None:
-        size = EXACT
         slice_ns = node.span_ns // _SLICES if node.span_ns > EXACT * 1_000_000 else 0
-        f, i = len(self.floats), len(self.integers)
-        memory = f"F, I, {f}, {i}, {size}, t"
         match node:
+            case Within(x=x, span_ns=span_ns) if span_ns >= FOREVER:
+                most = self.keep_float(-np.inf)
+                self.say(f"{r} = max({most}, {self.bound(x, upper)})", f"{most} = {r}")
+            case Since(x=x, start=start, span_ns=span_ns) if span_ns >= FOREVER:
+                best = self.keep_float(-np.inf)
+                lasted = f"min({best}, {self.bound(x, upper)})"
+                self.say(f"{r} = max({self.bound(start, upper)}, {lasted})", f"{best} = {r}")
             case Within(x=x):
-                self._stacks(size)
-                self.say(f"{r} = slide({memory}, {self.bound(x, upper)}, {node.span_ns}, {slice_ns}, False)")
+                value, memory = self.bound(x, upper), self._memory(1, 3, 2)
+                self.say(f"{r} = slide({memory}, {value}, {node.span_ns}, {slice_ns}, False)")
             case Held(x=x):
-                self._stacks(size)
-                self.say(f"{r} = -slide({memory}, -{self.bound(x, upper)}, {node.span_ns}, {slice_ns}, True)")
+                value, memory = self.bound(x, upper), self._memory(1, 3, 2)
+                self.say(f"{r} = -slide({memory}, -{value}, {node.span_ns}, {slice_ns}, True)")
             case Since(x=x, start=start):
-                self.floats += [np.nan] * size
-                self.integers += [0, 0, *([NEVER] * size)]
-                both = f"{self.bound(x, upper)}, {self.bound(start, upper)}"
-                self.say(f"{r} = lasting({memory}, {both}, {node.span_ns}, {slice_ns})")
+                values = f"{self.bound(x, upper)}, {self.bound(start, upper)}"
+                self.say(f"{r} = lasting({self._memory(0, 2, 1)}, {values}, {node.span_ns}, {slice_ns})")
             case Unanswered(call=call, answer=answer):
-                self.floats += [-np.inf, *([np.nan] * (2 * size))]
-                self.integers += [0, 0, 0, 0, *([NEVER] * (2 * size))]
-                both = f"{self.bound(call, upper)}, -{self.bound(answer, not upper)}"
-                self.say(f"{r} = pending({memory}, {both}, {node.span_ns}, {slice_ns})")
+                values = f"{self.bound(call, upper)}, -{self.bound(answer, not upper)}"
+                self.say(f"{r} = pending({self._memory(1, 4, 2)}, {values}, {node.span_ns}, {slice_ns})")
 
-    def _stacks(self, size: int) -> None:
-        self.floats += [-np.inf, *([np.nan] * size)]
-        self.integers += [0, 0, 0, *([NEVER] * (2 * size))]
+    def _memory(self, floats: int, words: int, times: int) -> str:
+        """Give out memory: so many words, then so many rings of times, and one or two rings of values."""
+        place = f"F, I, {len(self.floats)}, {len(self.integers)}, t"
+        rings = 2 if words == 4 else 1
+        self.floats += [*([-np.inf] * floats), *([np.nan] * (rings * EXACT + _APART))]
+        self.integers += [*([0] * words), *([NEVER] * (times * EXACT + _APART))]
+        return place
 
 
 def margin_source(violations: Sequence[Truth], layout: Layout) -> tuple[str, FloatArray, IntArray]:
@@ -235,7 +242,7 @@ def margin_source(violations: Sequence[Truth], layout: Layout) -> tuple[str, Flo
     for r, violated in enumerate(violations):
         emitter.say(f"margins[{r}] = -{emitter.bound(violated, upper=True)}")
     body = "\n".join(f"    {line}" for line in emitter.lines)
-    source = _HELPERS.format(never=NEVER) + body + "\n" + _REPLAY
+    source = _HELPERS.format(never=NEVER, size=EXACT) + body + "\n" + _REPLAY
     return source, np.array([*emitter.floats, 0.0]), np.array(emitter.integers, np.int64)
 
 

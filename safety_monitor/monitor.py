@@ -1,7 +1,7 @@
 """The monitor: one rule set watching one bench, tick by tick, and what it has to say."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,7 +10,7 @@ import numpy as np
 from rig.core.channel import ByteArray, FloatArray, IntArray, Layout, Snapshot, Trace
 from rig.core.errors import UsageError
 from rig.core.watch import KernelFunction, Watch
-from safety_monitor.cache import load_kernel
+from safety_monitor.cache import load_kernel, load_module
 from safety_monitor.kernel import NOW, TICKS, WORD, Program, compile_source
 from safety_monitor.nodes import Compare, Measured, walk
 from safety_monitor.rule import Rule, RuleSet
@@ -66,6 +66,20 @@ class Monitor:
                 watch.integers,
             )
         )
+
+    def replay(self, trace: Trace) -> Iterator[tuple[Verdict, ...]]:
+        """Go on over a recorded trace; yield the verdicts that change, tick by tick.
+
+        The kernel is the same as online and so are the verdicts; the first replay of a rule set
+        compiles a loop around it.
+        """
+        columns = [
+            np.ascontiguousarray(a) for a in (trace.t_ns, trace.values, trace.sampled_ns, trace.quality)
+        ]
+        until, k = load_module(self.program.source).until, 0
+        while (k := int(until(k, *columns, self.watch.floats, self.watch.integers))) < len(trace):
+            yield self.changes()
+            k += 1
 
     def changes(self) -> tuple[Verdict, ...]:
         """Return the verdicts that changed at the last tick, with what they were judged on."""

@@ -14,9 +14,9 @@ from safety_monitor import nodes as n
 MS = 1_000_000
 LAYOUT = Layout(
     [
-        Channel(name="a", unit="N", low=-5.0, high=5.0, period_s=0.001, stale_after_s=0.02),
-        Channel(name="b", unit="N", low=-5.0, high=5.0, period_s=0.01, stale_after_s=0.05),
-        Channel(name="c", unit="1", low=0.0, high=9.0, period_s=0.01, stale_after_s=0.5),
+        Channel(name="a", unit="N", low=-5.0, high=5.0, period_s=1e-5, stale_after_s=0.02),
+        Channel(name="b", unit="N", low=-5.0, high=5.0, period_s=1e-5, stale_after_s=0.05),
+        Channel(name="c", unit="1", low=0.0, high=9.0, period_s=1e-5, stale_after_s=0.5),
         Channel(
             name="hidden",
             unit="1",

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rig.core.channel import Layout, Quality, Snapshot
+from rig.core.channel import Layout, Quality, Snapshot, Trace
 from rig.core.errors import RigFault, UsageError
 from safety_monitor.monitor import Monitor
 from safety_monitor.rules import Response, load_rules
@@ -273,3 +273,20 @@ def test_the_response_to_the_unknown_may_be_another(tmp_path):
     world.set(force=9.0)
     world.run(monitor, 10 * MS)
     assert monitor.verdicts()[0].response is Response.CALL
+
+
+def test_a_replay_gives_the_same_verdicts_as_the_ticks_did(rules):
+    world, live, rows, said = World(gap=0.05), Monitor(rules, LAYOUT), [], []
+    for k in range(600):
+        world.t_ns = k * MS
+        world.set(force=5.0 if k % 200 > 150 else 0.0, flag=float(k % 300 > 290))
+        rows.append(world.snapshot())
+        if live.step(rows[-1]):
+            said.append([(v.rule.id, v.holds, v.t_ns, v.margin) for v in live.changes()])
+    names = ("t_ns", "values", "sampled_ns", "quality")
+    trace = Trace(LAYOUT, *(np.array([getattr(row, name) for row in rows]) for name in names))
+    replayed = Monitor(rules, LAYOUT)
+    again = [[(v.rule.id, v.holds, v.t_ns, v.margin) for v in changed] for changed in replayed.replay(trace)]
+    assert again == said
+    assert len(said) > 4
+    np.testing.assert_array_equal(live.watch.integers, replayed.watch.integers)
