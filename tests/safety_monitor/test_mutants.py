@@ -3,19 +3,23 @@
 import ast
 import copy
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rig.core.channel import Trace
+from rig.core.channel import Layout, Trace
 from safety_monitor import nodes as n
 from safety_monitor.emitter import OVERFLOWS
 from safety_monitor.kernel import BACKWARDS, WORD, Timing, compile_source
 from safety_monitor.reference import Reference
 from tests.safety_monitor.attention import attention
 from tests.safety_monitor.machines import as_python
-from tests.safety_monitor.strategies import LAYOUT, MS
+from tests.safety_monitor.strategies import LAYOUT as ANY_LAYOUT
+from tests.safety_monitor.strategies import MS
 
+# A sample per millisecond, so that a window of 3 ms remembers seven and can be made to overflow.
+LAYOUT = Layout([replace(c, period_s=min(0.001, c.stale_after_s)) for c in ANY_LAYOUT])
 A, B, C = (
     n.Measured(c.name, c.unit, c.low, c.high, round(c.stale_after_s * 1e9)) for c in LAYOUT.channels[:3]
 )
