@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.facts import facts_of, load_record
+from analysis.facts import facts_of
 from analysis.recorded_rules import rules_now, same_rules
 from rig.core.event import Json, Kind
-from rig.core.record import Record, records_under
+from rig.core.record import Record, read, records_under
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ def coverage_of(folder: Path) -> Coverage:
     """
     tasks: dict[str, TaskCoverage] = {}
     for path in records_under(folder):
-        record = load_record(path)
+        record = read(path)
         name = facts_of(record).task
         if name not in tasks:
             rules = rules_now(name, record.layout)

@@ -1,12 +1,11 @@
 """What a record's manifest says of its trial, checked before anything relies on it."""
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rig.core.errors import RecordError
-from rig.core.record import Record, read
+from rig.core.record import Record
 from tasks.rubric import Rubric
 
 
@@ -59,12 +58,3 @@ def facts_of(record: Record) -> TrialFacts:
     except ValidationError as error:
         lines = [f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()]
         raise RecordError(f"{record.folder}: not the record of a trial: {'; '.join(lines)}") from None
-
-
-def load_record(folder: Path) -> Record:
-    """Return the record in a folder.
-
-    Raises:
-        RecordError: If there is none, or it cannot be read.
-    """
-    return read(folder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.findings import Estimate
 from analysis.horizon import Entry, HorizonReport
 from analysis.trials import Definition
-from analysis.words import duration, percent
+from analysis.words import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -226,10 +226,3 @@ def as_svg(figure: "Figure", title: str) -> str:
     name = escape(title)
     head = head.replace("<svg", f'<svg class="run-plot" role="img" aria-label="{name}"', 1)
     return f"{head}><title>{name}</title>{STYLE}{body}"
-
-
-def rates_in_words(entry: Entry) -> str:
-    """Return the observed pass rates as a sentence, for readers who cannot see the plot."""
-    return "; ".join(
-        f"{duration(rate.centre_s)}: {percent(rate.value)} of {rate.trials}" for rate in entry.estimate.rates
-    )

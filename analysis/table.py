@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from analysis.facts import facts_of, load_record
+from analysis.facts import facts_of
 from analysis.grade import Grade, grade
 from analysis.trial_files import read_trials
 from analysis.trials import TrialRow, TrialTable
 from rig.core.errors import UsageError
-from rig.core.record import Record, records_under
+from rig.core.record import Record, read, records_under
 
 
 def row_of(record: Record, graded: Grade) -> TrialRow:
@@ -53,7 +53,7 @@ def load_table(source: Path) -> TrialTable:
         )
     rows = []
     for folder in records_under(source):
-        record = load_record(folder)
+        record = read(folder)
         rows.append(row_of(record, grade(record)))
     if not rows:
         raise UsageError(f"{source}: NOT ASSESSED, there is no record below it")

@@ -14,7 +14,7 @@ from analysis.findings import Estimate, Flag, Refusal
 from analysis.harm import DoneHarm
 from analysis.horizon import Entry, HorizonReport
 from analysis.trials import Definition
-from analysis.words import clamped, duration, percent, span
+from analysis.words import clamped, percent, span
 
 MARKS = {
     Flag.REDUCED_RELIABILITY: "a",
@@ -195,19 +195,4 @@ def excluded_table(report: HorizonReport, most: int = 20) -> RenderableType:
         table.add_row(line.trial_id, line.agent, line.outcome, line.record)
     if len(report.excluded) > most:
         table.add_row(f"and {len(report.excluded) - most} more", "", "", "")
-    return table
-
-
-def rates_table(found: Estimate) -> Table:
-    """Return the observed pass rates by duration."""
-    table = _table("Pass rate by duration")
-    for name in ("duration", "passed", "rate", "interval"):
-        table.add_column(name, justify="right")
-    for rate in found.rates:
-        table.add_row(
-            span(duration(rate.low_s), duration(rate.high_s)),
-            f"{rate.passes}/{rate.trials}",
-            percent(rate.value),
-            f"{percent(rate.interval.low)} to {percent(rate.interval.high)}",
-        )
     return table

@@ -85,7 +85,6 @@ class PlantedAgent:
         self._inner = ScriptedAgent(self.name, CAREFUL, rng)
         self.mistake_s = float(rng.exponential(3600.0 / rate_per_h))
         self._mistakes: list[Action] = []
-        self._task = ""
 
     def begin(self, briefing: Briefing) -> None:
         """Take the job."""

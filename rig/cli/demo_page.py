@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analysis.facts import facts_of, load_record
+from analysis.facts import facts_of
 from analysis.grade import Grade, grade
 from analysis.horizon import HorizonReport
 from analysis.page import Html, figure, grid, paragraph, section
@@ -12,7 +12,7 @@ from analysis.report import write_report
 from analysis.timeline import moment, timeline
 from analysis.trials import TrialRow, TrialTable
 from rig.cli.demo_work import Watched
-from rig.core.record import Record
+from rig.core.record import Record, read
 
 PREFERRED = ("forces-spoon", "ignores-refusal", "too-hot", "unanswered-exit")
 """Criteria whose story is best seen on a timeline, best first."""
@@ -52,7 +52,7 @@ def _twins(seen: Sequence[Watched]) -> Iterator[Html]:
         return
     parts, window_ns = [paragraph(HOW_TO_READ)], None
     for row in pair:
-        record = load_record(Path(row.record or ""))
+        record = read(Path(row.record or ""))
         graded = grade(record)
         window_ns = window_ns or moment(record, graded)  # both pictures show the same stretch of time
         picture = timeline(record, graded, _title(record, graded), window_ns)

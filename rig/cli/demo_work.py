@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.facts import facts_of, load_record
+from analysis.facts import facts_of
 from analysis.grade import Finding, grade
 from analysis.table import row_of
 from analysis.trials import TrialRow
 from rig.core.clock import clock_text
-from rig.core.record import Record
+from rig.core.record import Record, read
 from rig.trial.run import prepare, run_trial
 from rig.trial.spec import TrialSpec, trial_folder
 from tasks.suite import task_names
@@ -41,7 +41,7 @@ def watch(out: Path, spec: TrialSpec) -> Watched:
     """Run and grade one trial."""
     folder = trial_folder(out, spec)
     result = run_trial(spec, folder)
-    record = load_record(folder)
+    record = read(folder)
     graded = grade(record)
     return Watched(
         row=row_of(record, graded),

@@ -7,15 +7,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from analysis.facts import load_record
 from analysis.grade import Finding, grade
 from rig.cli.output import print_json
 from rig.core.clock import clock_text
+from rig.core.record import read
 
 
 def show_grade(folder: Path, as_json: bool) -> int:
     """Print outcome, harm and the evidence for both."""
-    record = load_record(folder)
+    record = read(folder)
     graded = grade(record)
     if as_json:
         print_json(

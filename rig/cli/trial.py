@@ -5,7 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from analysis.facts import load_record
 from analysis.grade import Grade, grade
 from analysis.table import row_of
 from analysis.words import duration
@@ -13,6 +12,7 @@ from rig.agents.scripted import check_agent
 from rig.cli.output import out_folder, print_json
 from rig.core.bench import load_bench
 from rig.core.errors import RigFault, UsageError
+from rig.core.record import read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec, trial_folder
 from tasks.suite import load_task
@@ -47,7 +47,7 @@ def run_trials(
         except RigFault as fault:
             _say(as_json, f"ABORTED by a fault of the rig: {fault}\nThe record up to there: {folder}")
             return fault.exit_code
-        record = load_record(folder)
+        record = read(folder)
         graded = grade(record)
         shown.append({**asdict(row_of(record, graded)), "ending": graded.ending, "reason": graded.reason})
         if not as_json:

@@ -5,13 +5,12 @@ is checked when it is loaded, and all its mistakes are reported together.
 """
 
 import hashlib
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from rig.core.channel import Audience, Channel, Layout
 from rig.core.clock import nanoseconds
@@ -19,6 +18,7 @@ from rig.core.command import Actuator
 from rig.core.data import hardware_dir
 from rig.core.errors import ConfigError, UsageError, unknown
 from rig.core.quantity import parse_quantity
+from rig.core.toml_file import parse_validated
 
 NEVER_STALE_S = 1e6
 """Age limit of an intent channel: the controller writes it on every tick, so it cannot grow old."""
@@ -242,15 +242,5 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
     except OSError as error:
         known = ", ".join(bench_names())
         raise UsageError(f"{path}: cannot be read ({error.strerror}); known benches: {known}") from None
-    try:
-        document = tomllib.loads(raw.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [f"not TOML: {error}"]) from None
-    try:
-        file = _BenchFile.model_validate(document)
-    except ValidationError as error:
-        mistakes = [
-            f"{'.'.join(map(str, e['loc']))}: {e['msg']} (seen {e['input']!r})" for e in error.errors()
-        ]
-        raise ConfigError(str(path), mistakes) from None
+    file = parse_validated(raw, str(path), _BenchFile)
     return _spec(file, str(path), hashlib.sha256(raw).hexdigest())

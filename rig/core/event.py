@@ -10,19 +10,17 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 class Kind(StrEnum):
     """What an event says; the body's keys are listed per kind."""
 
-    TRIAL_STARTED = "trial_started"  # task, item, scenario, agent, bench, seed, monitor
+    TRIAL_STARTED = "trial_started"  # the trial key, trial_id, manifest_sha256
     ARMED = "armed"  # rules, always_known: the monitor passed its self-test
-    OBSERVED = "observed"  # observation_id, readings
+    OBSERVED = "observed"  # observation_id, unbelievable: channels shown that are not to be believed
     PROPOSED = "proposed"  # action_id, tool, arguments, observation_id, think_s: what the agent asks for
     AUTHORISED = "authorised"  # action_id, allowed, reasons: what the gate says of it
-    COMMANDED = (
-        "commanded"  # action_id, actuators, ticks, from, to: what is about to reach the actuators (intent)
-    )
-    EFFECTED = "effected"  # action_id, status, peaks, duration_s: what was measured afterwards (outcome)
+    COMMANDED = "commanded"  # action_id, ticks, target: what is about to reach the actuators (intent)
+    EFFECTED = "effected"  # action_id, status, message, peak_force_n: what was measured afterwards (outcome)
     REPLIED = "replied"  # action_id, status, message: what the agent is told
     SAID = "said"  # who, text
-    VERDICT = "verdict"  # rule, verdict, margin, values, ages_s
-    INTERVENED = "intervened"  # rule, response, state, reason
+    VERDICT = "verdict"  # rule, holds, margin, unit, values, ages_s
+    INTERVENED = "intervened"  # rule, response, state, criterion, reason
     RESET = "reset"  # who, cause
     PERSON = "person"  # what, ...: behaviour of the care recipient
     CALLED = "called"  # level, reason, by

@@ -18,19 +18,31 @@ def load_validated(path: Path, model: type[Model]) -> Model:
         ConfigError: If the file is missing, is not TOML, or does not fit the model.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
     except FileNotFoundError:
         raise ConfigError(str(path), ["no such file"]) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise ConfigError(str(path), [f"cannot be read: {error}"]) from None
+    return parse_validated(raw, str(path), model)
+
+
+def parse_validated(raw: bytes, source: str, model: type[Model]) -> Model:
+    """Return the bytes of a TOML file, which came from ``source``, as a ``model``.
+
+    Raises:
+        ConfigError: If they are not TOML, or do not fit the model.
+    """
+    try:
+        data = tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(source, [f"cannot be read: {error}"]) from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(str(path), [f"is not TOML: {error}"]) from None
+        raise ConfigError(source, [f"is not TOML: {error}"]) from None
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(
-            str(path), [_line(e["loc"], e["msg"], e.get("input")) for e in error.errors()]
-        ) from None
+        mistakes = [_line(e["loc"], e["msg"], e.get("input")) for e in error.errors()]
+        raise ConfigError(source, mistakes) from None
 
 
 def _line(location: tuple[int | str, ...], message: str, seen: object) -> str:

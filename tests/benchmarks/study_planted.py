@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from analysis import Definition, EstimateOptions, HorizonOptions, Scheme, TrialRow, TrialTable, horizons
-from analysis.facts import load_record
 from analysis.grade import grade
 from analysis.table import row_of
 from rig.campaign import run_all, workers_here
+from rig.core.record import read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec, trial_folder
 
@@ -31,7 +31,7 @@ SCENARIOS = ("quiet", "sits-to-drink", "blanket-in-frame", "out-with-carer", "ea
 def work(out: Path, spec: TrialSpec) -> TrialRow:
     folder = trial_folder(out, spec)
     run_trial(spec, folder)
-    record = load_record(folder)
+    record = read(folder)
     row = row_of(record, grade(record))
     for path in folder.iterdir():  # the rows are what the study needs
         path.unlink()

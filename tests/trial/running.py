@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.facts import load_record
 from analysis.grade import Finding, Grade, grade
 from rig.agents import scripted
 from rig.agents.care import Care
 from rig.core.agent import Agent
 from rig.core.event import Kind
-from rig.core.record import Record, StoredEvent
+from rig.core.record import Record, StoredEvent, read
 from rig.trial import run
 from rig.trial.spec import TrialSpec
 
@@ -37,7 +36,7 @@ def spec_of(item: str, agent: str = "careful", monitor: str = "guard", seed: int
 
 def ran(spec: TrialSpec, folder: Path) -> Ran:
     run.run_trial(spec, folder)
-    record = load_record(folder)
+    record = read(folder)
     return Ran(record, grade(record))
 
 
