@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-import serial  # type: ignore[import-untyped]
+import serial
 
 from firmware_bridge import messages as m
 from firmware_bridge.clock_sync import ClockMap
