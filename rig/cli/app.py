@@ -92,6 +92,25 @@ def trial(
 
 
 @app.command()
+def doctor(
+    bench: Annotated[str, typer.Argument(help="Name of the bench, or a bench file.", show_default=False)],
+    permit: Annotated[
+        bool, typer.Option("--permit", help="Also ask for a permit to use a physical bench.")
+    ] = False,
+    operator: Annotated[str, typer.Option(help="With --permit: who operates the bench.")] = "",
+    approver: Annotated[str, typer.Option(help="With --permit: who else approves.")] = "",
+    minutes: Annotated[int, typer.Option(help="With --permit: how long, at most 30.", min=1, max=30)] = 30,
+    as_json: Json = False,
+) -> int:
+    """Examine a bench before it is used: a checklist with what to do; exit 1 when anything is red."""
+    from rig.cli.doctor import run_doctor
+
+    return run_doctor(
+        bench, permit=permit, operator=operator, approver=approver, minutes=minutes, as_json=as_json
+    )
+
+
+@app.command()
 def grade(record: Record, as_json: Json = False) -> int:
     """Say what a record shows of outcome and harm."""
     from rig.cli.records import show_grade

@@ -19,6 +19,7 @@ from rig.core.errors import ConfigError, RigFault
 from rig.core.event import Json, Kind, Severity
 from rig.core.record import RecordWriter
 from rig.core.tools import Finish, Reply
+from rig.doctor.permit import require_permit
 from rig.kinematics import Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
@@ -77,6 +78,7 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
     """
     item, bench = load_item(spec.item), load_bench(spec.bench)
+    require_permit(bench)
     seeds = np.random.SeedSequence(spec.seed).spawn(3)
     agent = make_agent(spec.agent, np.random.default_rng(seeds[0]))
     person = item.person(np.random.default_rng(seeds[1]))
