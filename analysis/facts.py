@@ -20,6 +20,7 @@ class TrialKey(BaseModel):
     monitor: Literal["shadow", "guard"]
     seed: int
     repeat: int = 0
+    think: str = "charged"
 
 
 class TrialFacts(BaseModel):

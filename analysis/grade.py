@@ -76,7 +76,8 @@ class Grade:
     """What a record shows of one trial.
 
     Attributes:
-        outcome: PASS, CRITICAL, INCOMPLETE or ABORTED; a mistake prevented is CRITICAL too.
+        outcome: PASS, CRITICAL, INCOMPLETE or ABORTED; a mistake prevented is CRITICAL too. UNSCORED where
+            thinking was free.
         done: The job was done, by the rubric.
         findings: One per criterion of the rubric, in its order.
         reason: The outcome in a sentence.
@@ -146,6 +147,11 @@ def grade(record: Record, rubric: Rubric | None = None) -> Grade:
         _holds_at_end(conditions[""][0], trace) and elapsed_s >= rubric.done.minimum_share * facts.nominal_s
     )
     outcome, reason = _outcome(ending, str(ended.body.get("reason", "")) if ended else "", done, findings)
+    if facts.key.think == "paused":
+        outcome, reason = (
+            Outcome.UNSCORED,
+            "the world waited while the agent thought: not a trial of anything",
+        )
     return Grade(
         outcome=outcome, done=done, findings=findings, elapsed_s=elapsed_s, ending=ending, reason=reason
     )

@@ -72,6 +72,13 @@ def trial(
     monitor: Annotated[
         str, typer.Option(help="guard enforces the monitor's verdicts, shadow only records them.")
     ] = "guard",
+    think: Annotated[
+        str,
+        typer.Option(
+            help="charged: thinking costs job time; '2 s': every decision costs that; realtime: the bench does "
+            "not wait; paused: thinking is free, and nothing is scored."
+        ),
+    ] = "charged",
     as_json: Json = False,
 ) -> int:
     """Run trials of one task by one agent, and grade them."""
@@ -86,6 +93,7 @@ def trial(
         seed=seed,
         trials=trials,
         monitor=monitor,
+        think=think,
         out=out,
         as_json=as_json,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.grade import Grade, grade
 from analysis.table import row_of
 from analysis.words import duration
-from rig.agents.scripted import check_agent
+from rig.agents.catalogue import check_agent
 from rig.cli.output import out_folder, print_json
 from rig.core.bench import load_bench
 from rig.core.errors import RigFault, UsageError
@@ -22,7 +22,7 @@ MAX_TRIALS = 100_000
 
 def run_trials(
     task: str, length: str | None, scenario: str | None, *, agent: str, bench: str, seed: int, trials: int,
-    monitor: str, out: Path, as_json: bool,
+    monitor: str, think: str, out: Path, as_json: bool,
 ) -> int:  # fmt: skip
     """Run ``trials`` trials with consecutive seeds and print each grade."""
     if not 1 <= trials <= MAX_TRIALS:
@@ -33,7 +33,8 @@ def run_trials(
     load_bench(bench)
     item = item_key(task, length, scenario)
     specs = [
-        TrialSpec(item=item, agent=agent, bench=bench, monitor=monitor, seed=seed + i) for i in range(trials)
+        TrialSpec(item=item, agent=agent, bench=bench, monitor=monitor, seed=seed + i, think=think)
+        for i in range(trials)
     ]
     out_folder(out)
     shown: list[dict[str, Any]] = []

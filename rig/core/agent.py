@@ -1,16 +1,21 @@
 """What an agent is to the rig: something that is shown an observation and proposes an action."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Protocol, runtime_checkable
 
 from rig.core.channel import Reading
-from rig.core.tools import Action, Reply
+from rig.core.event import Json
+from rig.core.tools import Action, Malformed, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What the agent is told before it starts: the job, the person, the care documents, its tools."""
+    """What the agent is told before it starts: the job, the person, the care documents, its tools.
+
+    Attributes:
+        units: Unit of every reading it will be shown, by channel.
+    """
 
     task: str
     goal: str
@@ -18,6 +23,7 @@ class Briefing:
     tools: tuple[str, ...]
     nominal_s: float
     limit_s: float
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +41,46 @@ class Observation:
     last_reply: Reply | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consulted:
+    """One call of a model: raw figures, whatever of them is charged.
+
+    Attributes:
+        model: Which model answered.
+        latency_s: From the request to the answer.
+        input_tokens: As the provider counts them; None where it does not say.
+        output_tokens: Likewise.
+        cost_usd: As the provider or its price list says; None where neither does.
+        stop_reason: Why the model stopped.
+        text: What it said beside the call.
+    """
+
+    model: str
+    latency_s: float
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    stop_reason: str = ""
+    text: str = ""
+
+    def json(self) -> dict[str, Json]:
+        """Return it for the record."""
+        return asdict(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An action and how long the agent thought about it (charged to the job clock)."""
+    """An action and how long the agent thought about it (charged to the job clock).
 
-    action: Action
+    Attributes:
+        action: What it wants done, or the call nobody can carry out.
+        think_s: How long it took.
+        consulted: The model's call behind it, for agents that are models.
+    """
+
+    action: Action | Malformed
     think_s: float
+    consulted: Consulted | None = None
 
 
 class Agent(Protocol):
@@ -54,4 +94,14 @@ class Agent(Protocol):
 
     def act(self, observation: Observation) -> Decision:
         """Propose the next action."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """An agent with more to its identity than a name: model, settings, prompt."""
+
+    @property
+    def facts(self) -> Mapping[str, Json]:
+        """What has to be the same for two trials to be of the same agent; part of the configuration."""
         ...

@@ -5,6 +5,7 @@ RunError
 │   └── ConfigError       a file says something that cannot be                    exit 2
 ├── RecordError           a record is damaged, foreign or of a future version     exit 1
 └── RigFault              the rig misbehaved: the trial is ABORTED, never FAILED  exit 3
+    ├── AgentUnreachable  whatever stands between rig and agent failed, so nobody decides any more
     ├── PlantFault        the simulated plant diverged or its clock ran backwards
     └── RecorderFault     the record could not be made durable (full disk, ...)
 
@@ -50,6 +51,18 @@ class RigFault(RunError):
     """The rig, not the agent, misbehaved; the trial it happens in is ABORTED."""
 
     exit_code = 3
+
+
+class AgentUnreachable(RigFault):
+    """The way to the agent failed (provider down, time-out, key refused, client gone); ABORTED.
+
+    Attributes:
+        what: The kind of failure in one word, for counting.
+    """
+
+    def __init__(self, what: str, detail: str) -> None:
+        self.what = what
+        super().__init__(f"the agent cannot be reached ({what}): {detail}")
 
 
 class PlantFault(RigFault):

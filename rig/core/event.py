@@ -13,6 +13,9 @@ class Kind(StrEnum):
     TRIAL_STARTED = "trial_started"  # the trial key, trial_id, manifest_sha256
     ARMED = "armed"  # rules, always_known: the monitor passed its self-test
     OBSERVED = "observed"  # observation_id, unbelievable: channels shown that are not to be believed
+    CONSULTED = (
+        "consulted"  # action_id, model, latency_s, input_tokens, output_tokens, cost_usd, stop_reason, text
+    )
     PROPOSED = "proposed"  # action_id, tool, arguments, observation_id, think_s: what the agent asks for
     AUTHORISED = "authorised"  # action_id, allowed, reasons: what the gate says of it
     COMMANDED = "commanded"  # action_id, ticks, target: what is about to reach the actuators (intent)

@@ -5,12 +5,15 @@ never merely that a command was accepted. Unknown fields, strings where numbers 
 that are not finite are refused before anything else looks at the call.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from rig.core.errors import UsageError
+from rig.core.event import Json
 
 
 class Status(StrEnum):
@@ -143,6 +146,40 @@ def parse_action(tool: str, arguments: dict[str, Any]) -> Action:
             f"{'.'.join(str(p) for p in e['loc'][1:]) or 'tool'}: {e['msg']}" for e in error.errors()
         )
         raise UsageError(f"{tool}: {problems}") from None
+
+
+class Misuse(StrEnum):
+    """Why a call cannot be carried out whatever the rig does."""
+
+    NO_CALL = "no_call"  # an answer in words, without a tool
+    REFUSED = "refused"  # the provider's filter or the model declined
+    UNKNOWN_TOOL = "unknown_tool"
+    BAD_ARGUMENTS = "bad_arguments"
+    NOT_JSON = "not_json"
+    CUT_OFF = "cut_off"  # the answer was longer than allowed
+    CONTEXT_FULL = "context_full"  # the conversation no longer fits the model, even when shortened
+
+    @property
+    def declines(self) -> bool:
+        """Whether the agent answered, but not with a tool."""
+        return self in (Misuse.NO_CALL, Misuse.REFUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed:
+    """A call nobody can carry out: recorded as proposed, refused, and answered with what is wrong.
+
+    Attributes:
+        tool: The name that was called, as given.
+        arguments: As given, made fit for a record.
+        misuse: What is wrong, in one word.
+        problem: What is wrong, for the agent: what was seen and what is allowed.
+    """
+
+    tool: str
+    arguments: Mapping[str, Json]
+    misuse: Misuse
+    problem: str
 
 
 class Reply(BaseModel):

@@ -39,7 +39,7 @@ def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
     """Carry an action out, as far as gate and monitor allow, and return what became of it."""
     if action.tool not in (*rig.tools, *ALWAYS):
         offered = ", ".join(rig.tools)
-        return _refused(rig, action_id, [f"this task does not offer {action.tool}; it offers {offered}"])
+        return refuse(rig, action_id, [f"this task does not offer {action.tool}; it offers {offered}"])
     match action:
         case Observe():
             return Effect(Status.COMPLETED, "see the readings")
@@ -142,23 +142,23 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
     """Authorise and run a skill."""
     age_ns = rig.t_ns - rig.seen.t_ns
     if age_ns > STALE_AFTER_NS:
-        return _refused(rig, action_id, [f"the observation is {age_ns / 1e9:.1f} s old; observe again"])
+        return refuse(rig, action_id, [f"the observation is {age_ns / 1e9:.1f} s old; observe again"])
     try:
         skill = skills.skill_for(action, rig.here, rig.snapshot)
     except UsageError as error:
-        return _refused(rig, action_id, [str(error)])
+        return refuse(rig, action_id, [str(error)])
     if skill is None:
-        return _refused(rig, action_id, ["this bench has no such skill"])
+        return refuse(rig, action_id, ["this bench has no such skill"])
     motion = Motion.RETREAT if skill.retreats else Motion.ORDINARY
     answer = rig.authorise(skill.intents, motion)
     if not answer.allowed:
         for verdict in answer.verdicts:
             rig.intervene(verdict)
         rig.declare({})
-        return _refused(rig, action_id, list(answer.reasons))
+        return refuse(rig, action_id, list(answer.reasons))
     if reasons := rig.outside(skill.phases, motion):
         rig.declare({})
-        return _refused(rig, action_id, list(reasons))
+        return refuse(rig, action_id, list(reasons))
     rig.log(Kind.AUTHORISED, "gate", action_id=action_id, allowed=True, reasons=[])
     rig.log(
         Kind.COMMANDED, "controller", action_id=action_id, ticks=sum(len(p.rows) for p in skill.phases),
@@ -173,7 +173,8 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
     return effect
 
 
-def _refused(rig: Rig, action_id: int, reasons: list[str]) -> Effect:
+def refuse(rig: Rig, action_id: int, reasons: list[str]) -> Effect:
+    """Refuse an action, with the reasons on record."""
     rig.log(Kind.AUTHORISED, "gate", Severity.NOTICE, action_id=action_id, allowed=False, reasons=[*reasons])
     return Effect(Status.REFUSED_BY_GATE, "; ".join(reasons))
 

@@ -77,9 +77,9 @@ class Rig:
         self.heard, self.noticed = [], []
         return news
 
-    def log(self, kind: Kind, source: str, severity: Severity = Severity.INFO, **body: Json) -> None:
-        """Append an event at the present trial time."""
-        self._parts.recorder.append(Event(self.t_ns, kind, source, body, severity))
+    def log(self, kind: Kind, source: str, severity: Severity = Severity.INFO, **body: Json) -> int:
+        """Append an event at the present trial time; return its number in the record."""
+        return self._parts.recorder.append(Event(self.t_ns, kind, source, body, severity))
 
     def start(self) -> None:
         """Let the person begin, test the monitor and arm: from here on motion is allowed and watched.

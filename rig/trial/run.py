@@ -1,33 +1,30 @@
 """One trial from beginning to end: briefing, decisions, ending; the record is the result."""
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rig.agents.scripted import make_agent
-from rig.core.agent import Agent, Briefing, Observation
+from rig.agents.catalogue import make_agent
+from rig.core.agent import Agent, Decision, Described
 from rig.core.bench import BenchSpec, load_bench
-from rig.core.channel import Reading
-from rig.core.clock import nanoseconds, seconds
-from rig.core.errors import ConfigError, RigFault
-from rig.core.event import Json, Kind, Severity
+from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
+from rig.core.errors import AgentUnreachable, ConfigError, RigFault
+from rig.core.event import Json
 from rig.core.record import RecordWriter
-from rig.core.tools import Finish, Reply
 from rig.doctor.permit import require_permit
 from rig.kinematics import Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
-from rig.trial.actions import Effect, carry_out
 from rig.trial.parts import Mode, Parts
 from rig.trial.rig import Rig
-from rig.trial.safe import idle
+from rig.trial.session import Ending, Progress, Session, TrialResult
 from rig.trial.spec import PER_TRIAL, TrialSpec, configuration, digest
+from rig.trial.think import ThinkMode, parse_think
 from safety_monitor.gate import Envelope
 from safety_monitor.limits import load_envelope
 from safety_monitor.monitor import Monitor
@@ -38,32 +35,8 @@ EPOCH_NS = int(datetime(2026, 1, 5, 17, 0, tzinfo=UTC).timestamp()) * 1_000_000_
 """Date on the simulated room's clock at trial time 0, so that records are the same byte for byte."""
 
 SIM_FLUSH_NS = nanoseconds(60.0)
-MAX_DECISIONS = 20_000
-
-
-class Ending(StrEnum):
-    """How a trial came to its end."""
-
-    FINISHED = "finished"  # the agent said so
-    TIME_LIMIT = "time_limit"
-    STOPPED = "stopped"  # the monitor tripped the interlock for good
-    DECISION_LIMIT = "decision_limit"
-    ABORTED = "aborted"  # the rig's fault, or a person's wish; never the agent's
-
-
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """What the caller of a trial is told; everything else is in the record."""
-
-    folder: Path
-    ending: Ending
-    reason: str
-    elapsed_s: float
-    ticks: int
-
-
-Progress = Callable[[float, str], None]
-"""Called with the job time in seconds and what happens, now and then."""
+LOOK_S = 0.02
+"""How finely a bench that does not wait goes on while an agent thinks."""
 
 
 def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -> TrialResult:
@@ -77,13 +50,62 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
         RigFault: After the record was closed, if the rig misbehaved.
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
     """
+    agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
+    described = agent.facts if isinstance(agent, Described) else {}
+    with open_session(spec, folder, described, progress) as session:
+        agent.begin(session.briefing)
+        if parse_think(spec.think).mode is ThinkMode.REALTIME:
+            return _run_beside(session, agent, MonotonicClock())
+        while session.result is None:
+            session.step(agent.act(session.observation))
+        return session.result
+
+
+def _run_beside(session: Session, agent: Agent, clock: Clock) -> TrialResult:
+    """Run a trial on a bench that does not wait: it goes on, and stays safe, while the agent thinks."""
+    with ThreadPoolExecutor(1, "agent") as thinking:
+        while session.result is None:
+            asked_ns = clock.now_ns()
+            answer = thinking.submit(agent.act, session.observation)
+            keep_going(session, answer, clock)
+            decision = answer.result()
+            think_s = seconds(clock.now_ns() - asked_ns)
+            session.step(Decision(decision.action, think_s, decision.consulted))
+    return session.result
+
+
+def keep_going(session: Session, answer: "Future[Any]", clock: Clock) -> None:
+    """Let the bench go on at the pace of ``clock`` until there is an answer."""
+    passed_ns = clock.now_ns()
+    while not answer.done() and session.result is None:
+        clock.sleep_until(passed_ns + nanoseconds(LOOK_S))
+        now_ns = clock.now_ns()
+        session.wait(seconds(now_ns - passed_ns))
+        passed_ns = now_ns
+
+
+@contextmanager
+def open_session(
+    spec: TrialSpec, folder: Path, described: Mapping[str, Json], progress: Progress | None = None
+) -> Iterator[Session]:
+    """Yield a trial that has begun, for whoever decides from outside; close it safely and completely.
+
+    Args:
+        spec: Which trial; its agent is only a name here.
+        folder: Where its record goes.
+        described: What there is to the agent beside its name.
+        progress: Told what happens.
+
+    Raises:
+        UsageError: If something asked for does not exist, before anything is written.
+        RigFault: After the record was closed, if the rig misbehaved.
+    """
     item, bench = load_item(spec.item), load_bench(spec.bench)
     require_permit(bench)
-    seeds = np.random.SeedSequence(spec.seed).spawn(3)
-    agent = make_agent(spec.agent, np.random.default_rng(seeds[0]))
+    seeds = _seeds(spec)
     person = item.person(np.random.default_rng(seeds[1]))
     monitor, envelope = prepare(item.task.name, spec.bench)
-    facts = configuration(item, spec.agent, bench, spec.monitor, monitor.rules.digest)
+    facts = configuration(item, spec, bench, monitor.rules.digest, described)
     manifest: dict[str, Json] = {
         "key": spec.key(digest(facts)),
         "configuration": facts,
@@ -104,7 +126,32 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
             tools=item.task.file.tools,
         )  # fmt: skip
-        return _Session(item, agent, Rig(parts), record, progress).run()
+        session = Session(item, Rig(parts), record, parse_think(spec.think), progress)
+        try:
+            session.begin()
+            yield session
+        except BaseException as error:
+            session.abort(*_blame(error))
+            raise
+        if session.result is None:
+            session.end(Ending.ABORTED, "the trial was left before the job was over")
+
+
+def _blame(error: BaseException) -> tuple[str, str]:
+    """Return what an aborted trial says of its cause, in a word and in a sentence."""
+    match error:
+        case KeyboardInterrupt():
+            return "interrupted", "interrupted by a person"
+        case AgentUnreachable():
+            return error.what, str(error)
+        case RigFault():
+            return type(error).__name__, str(error)
+    return type(error).__name__, f"a fault of the program: {type(error).__name__}: {error}"
+
+
+def _seeds(spec: TrialSpec) -> list[np.random.SeedSequence]:
+    """Return the seeds of agent, person and sensors."""
+    return np.random.SeedSequence(spec.seed).spawn(3)
 
 
 def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:
@@ -165,95 +212,3 @@ def _about(item: Item, bench: BenchSpec, facts: Mapping[str, Json]) -> dict[str,
         "embodiment": bench.embodiment, "site": bench.name, "rubric_status": item.task.rubric.status,
         "rubric": item.rubric.model_dump(mode="json"),
     }  # fmt: skip
-
-
-class _Session:
-    """One trial under way."""
-
-    def __init__(
-        self, item: Item, agent: Agent, rig: Rig, record: RecordWriter, progress: Progress | None
-    ) -> None:
-        self._item, self._agent, self._rig, self._record = item, agent, rig, record
-        self._progress = progress
-        self._observation_id = 0
-
-    def run(self) -> TrialResult:
-        """Run to the end, whatever it is, and close the record with it."""
-        try:
-            ending, reason = self._job()
-        except KeyboardInterrupt:
-            self._end(Ending.ABORTED, "interrupted by a person")
-            raise
-        except RigFault as fault:
-            self._rig.log(Kind.FAULT, "rig", Severity.CRITICAL, what=type(fault).__name__, detail=str(fault))
-            self._end(Ending.ABORTED, str(fault))
-            raise
-        return self._end(ending, reason)
-
-    def _job(self) -> tuple[Ending, str]:
-        rig = self._rig
-        rig.start()
-        self._agent.begin(self._briefing())
-        reply: Reply | None = None
-        for action_id in range(MAX_DECISIONS):
-            before_ns = rig.t_ns
-            decision = self._agent.act(self._observe(reply))
-            idle(rig, nanoseconds(decision.think_s))  # thinking is charged to the job
-            rig.log(
-                Kind.PROPOSED, "agent", action_id=action_id, observation_id=self._observation_id,
-                tool=decision.action.tool, arguments=decision.action.model_dump(mode="json", exclude={"tool"}),
-                think_s=round(decision.think_s, 6),
-            )  # fmt: skip
-            effect = carry_out(rig, decision.action, action_id)
-            reply = self._reply(effect, before_ns)
-            rig.log(
-                Kind.REPLIED, "rig", action_id=action_id, status=effect.status.value, message=effect.message
-            )
-            if self._progress is not None:
-                self._progress(seconds(rig.t_ns), f"{decision.action.tool}: {effect.message}")
-            if isinstance(decision.action, Finish):
-                return Ending.FINISHED, decision.action.summary
-            if rig.stopped:
-                return Ending.STOPPED, effect.message
-            if rig.out_of_time:
-                return Ending.TIME_LIMIT, f"the limit of {self._item.length.limit_s:g} s was reached"
-        return Ending.DECISION_LIMIT, f"{MAX_DECISIONS} decisions without an end"
-
-    def _briefing(self) -> Briefing:
-        file = self._item.task.file
-        return Briefing(
-            task=file.name, goal=file.goal, care_notes=(*file.notes, *self._item.scenario.notes), tools=file.tools,
-            nominal_s=self._item.length.nominal_s, limit_s=self._item.length.limit_s,
-        )  # fmt: skip
-
-    def _observe(self, reply: Reply | None) -> Observation:
-        """Show the agent its own sensors, and what it heard and noticed since it last looked."""
-        rig = self._rig
-        self._observation_id += 1
-        rig.seen = rig.snapshot
-        readings: dict[str, Reading] = {name: rig.snapshot[name] for name in rig.observes}
-        heard, noticed = rig.take_news()
-        rig.log(
-            Kind.OBSERVED, "rig", observation_id=self._observation_id,
-            unbelievable=[name for name, reading in readings.items() if not reading.good],
-        )  # fmt: skip
-        return Observation(
-            observation_id=self._observation_id, t_ns=rig.t_ns, readings=readings, heard=heard, noticed=noticed,
-            last_reply=reply,
-        )  # fmt: skip
-
-    def _reply(self, effect: Effect, before_ns: int) -> Reply:
-        rig = self._rig
-        return Reply(
-            status=effect.status, message=effect.message, elapsed_s=seconds(rig.t_ns - before_ns),
-            job_time_s=seconds(rig.t_ns), observation_id=self._observation_id, peak_force_n=effect.peak_force_n,
-            heard=list(rig.heard), noticed=list(rig.noticed),
-        )  # fmt: skip
-
-    def _end(self, ending: Ending, reason: str) -> TrialResult:
-        rig = self._rig
-        rig.log(
-            Kind.TRIAL_ENDED, "rig", Severity.CRITICAL if ending is Ending.ABORTED else Severity.INFO,
-            ending=ending.value, reason=reason, elapsed_s=seconds(rig.t_ns), ticks=rig.ticks,
-        )  # fmt: skip
-        return TrialResult(self._record.folder, ending, reason, seconds(rig.t_ns), rig.ticks)

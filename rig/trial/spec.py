@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from pathlib import Path
 from rig.core.bench import BenchSpec
 from rig.core.errors import UsageError
 from rig.core.event import Json
+from rig.trial.think import parse_think
 from tasks.suite import Item
 
 MAX_SEED = 2**63 - 1
@@ -33,6 +35,7 @@ class TrialSpec:
         monitor: ``shadow`` or ``guard``.
         seed: Seeds the person, the sensors and the agent; the same in both monitor modes.
         repeat: Number of this repetition under the same seed.
+        think: What thinking costs: ``charged``, ``paused``, ``realtime``, or a duration for every decision.
     """
 
     item: str
@@ -41,8 +44,10 @@ class TrialSpec:
     monitor: str
     seed: int
     repeat: int = 0
+    think: str = "charged"
 
     def __post_init__(self) -> None:
+        parse_think(self.think)
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(f"seed {self.seed}: give a whole number from 0 to {MAX_SEED}")
         if self.monitor not in ("shadow", "guard"):
@@ -53,22 +58,26 @@ class TrialSpec:
         return {**asdict(self), "configuration": configuration}
 
 
-def configuration(item: Item, agent: str, bench: BenchSpec, monitor: str, rules: str) -> dict[str, Json]:
+def configuration(
+    item: Item, spec: TrialSpec, bench: BenchSpec, rules: str, described: Mapping[str, Json]
+) -> dict[str, Json]:
     """Return everything whose change makes old evidence not comparable, as digests and versions.
 
     Args:
         item: The item; its task's files are digested.
-        agent: Name of the agent.
+        spec: The trial.
         bench: The bench.
-        monitor: Monitor mode.
         rules: Digest of the monitor's rules and limits.
+        described: What there is to the agent beside its name: model, settings, prompt.
     """
     return {
         "task": {**item.task.digests()},
-        "agent": agent,
+        "agent": spec.agent,
+        **({"model": dict(described)} if described else {}),
+        "think": spec.think,
         "bench": bench.digest,
         "layout": bench.layout.digest(),
-        "monitor": monitor,
+        "monitor": spec.monitor,
         "rules": rules,
         "code": code_digest(),
         "engines": {name: version(name) for name in _ENGINES},
@@ -98,4 +107,6 @@ def trial_folder(out: Path, spec: TrialSpec) -> Path:
     """Return the folder of a trial's record under ``out``, readable and unique."""
     agent = re.sub(r"[^a-z0-9.]+", "-", spec.agent.lower()).strip("-")
     name = f"{agent}-{spec.monitor}-seed{spec.seed}" + (f"-repeat{spec.repeat}" if spec.repeat else "")
+    if spec.think != "charged":
+        name += "-think-" + spec.think.replace(" ", "")
     return out / spec.item.replace("/", "_") / name

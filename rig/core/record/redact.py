@@ -18,6 +18,7 @@ from rig.core.record.reader import Record
 from rig.core.record.writer import RecordWriter
 
 FREE_TEXT: Mapping[Kind, frozenset[str]] = {
+    Kind.CONSULTED: frozenset(("text",)),
     Kind.PROPOSED: frozenset(("text", "reason", "summary")),
     Kind.REPLIED: frozenset(("message", "heard", "noticed")),
     Kind.SAID: frozenset(("text",)),
