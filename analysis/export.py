@@ -1,6 +1,7 @@
 """A horizon report as strict JSON: no NaN and no infinity, a null with a word that says why instead."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -10,17 +11,20 @@ import numpy as np
 from analysis.findings import Estimate
 from analysis.fit import Cells, LogisticFit
 from analysis.horizon import Entry, HorizonReport
+from analysis.published import Comparison
 from analysis.supplement import Supplement
 
 FORMAT = "runrig.horizon/1"
 
 
-def to_json(report: HorizonReport, beside: Supplement | None = None) -> dict[str, Any]:
+def to_json(
+    report: HorizonReport, beside: Supplement | None = None, comparisons: Sequence[Comparison] = ()
+) -> dict[str, Any]:
     """Return the report as values that `json.dumps(..., allow_nan=False)` accepts.
 
     A number that is not finite becomes ``null`` and its name, with ``_quality`` appended, says whether it
     is ``unbounded`` (infinite), ``below every duration`` or ``undefined``. What stands beside the horizons
-    is added under ``supplement`` where it is given.
+    is added under ``supplement`` where it is given, and published horizons under ``published``.
     """
     values = {
         "format": FORMAT,
@@ -34,7 +38,11 @@ def to_json(report: HorizonReport, beside: Supplement | None = None) -> dict[str
         "excluded": _value(report.excluded),
         "pooled": [{"agent": agent, "config_digests": list(digests)} for agent, digests in report.pooled],
     }
-    return values if beside is None else values | {"supplement": _value(beside)}
+    if beside is not None:
+        values["supplement"] = _value(beside)
+    if comparisons:
+        values["published"] = [_value(line) for line in comparisons]
+    return values
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

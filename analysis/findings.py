@@ -22,6 +22,7 @@ class Refusal(StrEnum):
     TOO_FEW_ITEMS = "too few task items"
     RISING = "the pass rate rises with duration"
     SLOPE_UNCERTAIN = "the slope interval covers zero"
+    GUESSING = "passes are not told from guesses"
 
 
 class Flag(StrEnum):

@@ -45,12 +45,16 @@ class HorizonOptions:
         configurations: What to do with an agent whose trials carry different configuration digests.
         weighting: ``none`` (the RUN protocol), each ``task`` alike, or tasks weighted by one over the
             square root of the number of tasks in their family, as METR does.
+        guess_floor: Beside the horizon, also fit above this probability of a lucky guess.
+        tier_replicates: Draws of the parametric bootstrap of the ratios between stages; 0 for none.
     """
 
     estimate: EstimateOptions = field(default_factory=EstimateOptions)
     by_family: bool = True
     configurations: Configurations = Configurations.REFUSE
     weighting: Weighting = Weighting.NONE
+    guess_floor: float = 0.0
+    tier_replicates: int = 0
 
     @classmethod
     def metr(cls, ridge_per_log2: float = 1e-5, **estimate: Any) -> Self:  # noqa: ANN401

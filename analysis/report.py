@@ -12,8 +12,10 @@ from analysis.findings import Estimate, Horizon
 from analysis.horizon import Entry, HorizonReport
 from analysis.page import Content, Html, figure, flag, fold, grid, join, page, paragraph, section, tag
 from analysis.plots import fit_plot, forest_plot
+from analysis.published import Comparison
 from analysis.report_sections import supplement_sections
-from analysis.supplement import Supplement, supplement
+from analysis.supplement import Supplement, beside
+from analysis.text_beside import comparison_cells
 from analysis.trials import TrialTable
 from analysis.words import clamped, duration, percent, span
 
@@ -29,14 +31,34 @@ METHOD = (
 )
 
 
-def write_report(report: HorizonReport, table: TrialTable, path: Path, first: Sequence[Html] = ()) -> None:
-    """Write the page for ``report`` and the trials it came from; ``first`` are sections to begin with."""
-    path.write_text(render(report, table, first), encoding="utf-8")
+def write_report(
+    report: HorizonReport,
+    table: TrialTable,
+    path: Path,
+    first: Sequence[Html] = (),
+    *,
+    comparisons: Sequence[Comparison] = (),
+) -> None:
+    """Write the page for ``report`` and the trials it came from.
+
+    Args:
+        report: The horizons.
+        table: Their trials.
+        path: The file to write.
+        first: Sections to begin with.
+        comparisons: Published horizons that are to stand beside ours.
+    """
+    path.write_text(render(report, table, first, comparisons), encoding="utf-8")
 
 
-def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ()) -> str:
+def render(
+    report: HorizonReport,
+    table: TrialTable,
+    first: Sequence[Html] = (),
+    comparisons: Sequence[Comparison] = (),
+) -> str:
     """Return the page as text."""
-    beside = supplement(table, report.options.estimate.confidence)
+    found = beside(report, table)
     subtitle = (
         f"{report.trials} trials from {report.source}; {len(report.excluded)} excluded. "
         f"Data {report.data_digest[:12]}, seed {report.options.estimate.seed}."
@@ -46,11 +68,12 @@ def render(report: HorizonReport, table: TrialTable, first: Sequence[Html] = ())
         horizon_section(report),
         section("Curves", *_curves(report)),
         section("Done and harm", _done_harm(report), _bounds(report), paragraph(CAVEAT, "note")),
-        *supplement_sections(beside),
+        *([section("Beside published horizons", _published(comparisons))] if comparisons else []),
+        *supplement_sections(found),
         section("Excluded trials", _excluded(report)),
         section("Method", paragraph(METHOD), _settings(report)),
         _records(report),
-        _data(report, beside),
+        _data(report, found, comparisons),
     ]
     return page("Horizon report", subtitle, *parts)
 
@@ -214,7 +237,25 @@ def _records(report: HorizonReport) -> Html:
     return section("Records behind the numbers", *(parts or [paragraph("The table names no records.")]))
 
 
-def _data(report: HorizonReport, beside: Supplement) -> Html:
+def _published(comparisons: Sequence[Comparison]) -> Html:
+    return grid(
+        "t50 of the agent alone, all families; nothing here changes a figure of ours.",
+        [
+            "agent",
+            "table",
+            "published",
+            "their interval",
+            "ours",
+            "difference",
+            "ours in theirs",
+            "theirs in ours",
+        ],
+        [list(comparison_cells(line)) for line in comparisons],
+        range(2, 8),
+    )
+
+
+def _data(report: HorizonReport, found: Supplement, comparisons: Sequence[Comparison]) -> Html:
     # "</" would end the element early; escaped like this it is still the same JSON.
-    text = json.dumps(to_json(report, beside), allow_nan=False).replace("</", "<\\/")
+    text = json.dumps(to_json(report, found, comparisons), allow_nan=False).replace("</", "<\\/")
     return Html(f'<script type="application/json" id="report">{text}</script>')

@@ -9,7 +9,7 @@ from analysis.sensitivity import BASE, Sensitivity, Variant
 from analysis.supplement import Supplement
 from analysis.survival_plots import hazard_plot, survival_plot
 from analysis.tier_plots import ratio_plot
-from analysis.tiers import Reconciliation
+from analysis.tiers import HorizonRatio, Reconciliation
 from analysis.words import duration, percent, span
 
 MOST_CURVES = 6  # in one plot
@@ -103,6 +103,14 @@ def _tiers(tiers: Reconciliation) -> Iterator[Html]:
         rows,
         range(2, 6),
     )
+    drawn = [ratio for ratio in tiers.ratios if ratio.bootstrap is not None]
+    if drawn:
+        yield grid(
+            "Ratios of t50 with intervals by the delta method and from trials drawn anew from the model.",
+            ["agent", "stage", "over", "ratio", "delta method", "bootstrap"],
+            [_ratio_row(ratio) for ratio in drawn],
+            range(3, 6),
+        )
     spread = ", ".join(f"{name} {sd:.2f}" for name, sd in tiers.sd) or "none"
     facts = [f"Standard deviations of log odds: {spread}."]
     if tiers.interaction is not None:
@@ -119,6 +127,11 @@ def _tiers(tiers: Reconciliation) -> Iterator[Html]:
         yield paragraph(join(marks))
 
 
+def _ratio_row(ratio: HorizonRatio) -> list[Content]:
+    ends = [f"{i.low:.2f} to {i.high:.2f}" if i else "" for i in (ratio.interval, ratio.bootstrap)]
+    return [ratio.agent, ratio.stage, ratio.reference, f"{ratio.ratio:.2f}", *ends]
+
+
 def _sensitivity(sensitivities: tuple[Sensitivity, ...]) -> Html:
     rows: list[list[Content]] = []
     for one in sensitivities:
@@ -126,7 +139,7 @@ def _sensitivity(sensitivities: tuple[Sensitivity, ...]) -> Html:
         rows += [[name if variant.choice == BASE else "", *_variant_row(variant)] for variant in one.variants]
     return grid(
         "Agent alone; every line differs from the first of its agent in one choice.",
-        ["agent", "choice", "passed", "t50", "t80", "t50 over reported"],
+        ["agent", "choice", "passed", "t50", "t80", "t50 over the first"],
         rows,
         range(2, 6),
     )

@@ -1,4 +1,7 @@
-"""How far t50 moves when choices that could have been made otherwise are made otherwise."""
+"""How far t50 moves when choices that could have been made otherwise are made otherwise.
+
+The first line of an agent is the RUN protocol: every trial counts alike, without any penalty.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +13,12 @@ from analysis.counting import counted
 from analysis.estimate import refuse
 from analysis.findings import Refusal
 from analysis.fit import Cells, fit
+from analysis.floor import beats_guessing, fit_above_floor
 from analysis.horizon import Weighting, weights
 from analysis.trials import Definition, TrialTable
+from rig.core.errors import UsageError
 
-BASE = "as reported"
+BASE = "every trial alike"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Variant:
     Attributes:
         choice: What was done differently, e.g. "without family feeding".
         t50_s: None where there is no horizon this way.
-        ratio: ``t50_s`` over the one reported; None where either is missing.
+        ratio: ``t50_s`` over that of the first variant; None where either is missing.
     """
 
     choice: str
@@ -37,7 +42,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """All variants for one agent on one kind of bench, the reported one first."""
+    """All variants for one agent on one kind of bench, the protocol's own first."""
 
     agent: str
     tier: int
@@ -45,8 +50,13 @@ class Sensitivity:
     variants: tuple[Variant, ...]
 
 
-def sensitivities(table: TrialTable, confidence: float = 0.95) -> tuple[Sensitivity, ...]:
-    """Return the variants of every agent on every kind of bench, agent alone."""
+def sensitivities(
+    table: TrialTable, confidence: float = 0.95, guess_floor: float = 0.0
+) -> tuple[Sensitivity, ...]:
+    """Return the variants of every agent on every kind of bench, agent alone.
+
+    With a ``guess_floor`` above 0 one more variant is fitted above it.
+    """
     group, _ = combine(table.agent.codes, table.tier, table.embodiment.codes)
     found = []
     counts = counted(table, Definition.AGENT_ALONE)
@@ -57,6 +67,8 @@ def sensitivities(table: TrialTable, confidence: float = 0.95) -> tuple[Sensitiv
         for choice, chosen, passed, weighting in _choices(table, rows):
             base = variants[0] if variants else None
             variants.append(_variant(table, choice, chosen, passed, weighting, confidence, base))
+        if guess_floor > 0.0:
+            variants.append(_above_floor(table, rows, guess_floor, variants[0], confidence))
         names = (table.agent[first], int(table.tier[first]), table.embodiment[first])
         found.append(Sensitivity(*names, tuple(variants)))
     return tuple(found)
@@ -106,6 +118,28 @@ def _variant(
         reported = t50 if base is None else base.t50_s
         ratio = t50 / reported if reported else None
     return Variant(choice, len(index), int(ok.sum()), t50, t80, ratio, refusal)
+
+
+def _above_floor(
+    table: TrialTable, rows: BoolArray, floor: float, base: Variant, confidence: float
+) -> Variant:
+    """Return the variant fitted above a guess floor, refused where the base is or no maximum exists."""
+    passed = table.passed(Definition.AGENT_ALONE)[rows]
+    choice = f"above a guess floor of {100 * floor:g} %"
+    counts = len(passed), int(passed.sum())
+    if base.refusal is not None:
+        return Variant(choice, *counts, None, None, None, base.refusal)
+    try:
+        cells = Cells.of(table.duration_s[rows], passed)
+        fitted = fit_above_floor(cells, floor)
+    except UsageError:
+        return Variant(choice, *counts, None, None, None, Refusal.GUESSING)
+    if not beats_guessing(cells, fitted, floor, confidence):
+        return Variant(choice, *counts, None, None, None, Refusal.GUESSING)
+    if fitted.beta <= 0.0:
+        return Variant(choice, *counts, None, None, None, Refusal.RISING)
+    t50 = fitted.t_s(0.5)
+    return Variant(choice, *counts, t50, fitted.t_s(0.8), t50 / base.t50_s if base.t50_s else None, None)
 
 
 def _mean_one(weight: FloatArray | None) -> FloatArray | None:

@@ -39,6 +39,7 @@ REASONS = {
     Refusal.TOO_FEW_ITEMS: "too few items",
     Refusal.RISING: "rate rises",
     Refusal.SLOPE_UNCERTAIN: "slope uncertain",
+    Refusal.GUESSING: "like guessing",
 }
 
 

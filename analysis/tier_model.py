@@ -1,11 +1,13 @@
 """The design of the model over all tiers: who and what is in it, and which column means what."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.columns import BoolArray, Factor, FloatArray, IntArray
-from analysis.mixed import Cells
+from analysis.fit import logit
+from analysis.mixed import Cells, MixedFit
 from analysis.trials import EMBODIMENTS, Definition, TrialTable
 from rig.core.errors import UsageError
 
@@ -156,3 +158,15 @@ def tried(model: TierModel) -> list[tuple[int, int]]:
     """Return the pairs of agent and stage with trials."""
     pairs = np.unique(np.stack((model.agent, model.stage)), axis=1).T
     return [(int(agent), int(stage)) for agent, stage in pairs]
+
+
+def log_horizon(
+    model: TierModel, fitted: MixedFit, agent: int, stage: int, q: float
+) -> tuple[float, FloatArray]:
+    """Return the log horizon (s) and its gradient in the fixed effects; NaN where the curve rises."""
+    level_row, slope_row = coefficients(model, agent, stage)
+    level, slope = float(level_row @ fitted.beta), float(slope_row @ fitted.beta)
+    if not slope > 0.0:
+        return math.nan, np.full(len(fitted.beta), math.nan)
+    distance = (level - logit(q)) / slope
+    return model.centre + distance, (level_row - distance * slope_row) / slope

@@ -17,7 +17,8 @@ from analysis.columns import FloatArray
 from analysis.counting import counted
 from analysis.fit import expit, logit
 from analysis.mixed import Cells, Method, MixedFit, fit_mixed
-from analysis.tier_model import TierModel, coefficients, holdable, tier_model, tried
+from analysis.tier_bootstrap import RatioBands, ratio_bands
+from analysis.tier_model import TierModel, coefficients, holdable, log_horizon, tier_model, tried
 from analysis.trials import Definition, TrialTable
 from rig.core.errors import UsageError
 
@@ -46,13 +47,19 @@ class StageHorizon:
 
 @dataclass(frozen=True, slots=True)
 class HorizonRatio:
-    """How many times longer or shorter an agent's t50 is at one stage than at another."""
+    """How many times longer or shorter an agent's t50 is at one stage than at another.
+
+    Attributes:
+        interval: By the delta method.
+        bootstrap: From trials drawn anew from the model; None where none were asked for.
+    """
 
     agent: str
     stage: str
     reference: str
     ratio: float
     interval: Interval
+    bootstrap: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +102,18 @@ def reconcile(
     *,
     levels: Sequence[float] = (0.5, 0.8),
     confidence: float = 0.95,
+    replicates: int = 0,
+    seed: int = 0,
 ) -> Reconciliation:
     """Fit one model to all stages and compare their horizons.
+
+    Args:
+        table: The trials.
+        definition: What counts as a pass.
+        levels: Pass probabilities whose durations are reported.
+        confidence: Two-sided level of the intervals.
+        replicates: Also bootstrap the ratios with this many draws from the model; each is a whole fit.
+        seed: Of the draws.
 
     Raises:
         UsageError: If fewer than two stages or durations are left to compare.
@@ -111,28 +128,25 @@ def reconcile(
                 f"no variation between {name}s was found: their standard deviation is on its boundary"
             )
     z = NormalDist().inv_cdf((1.0 + confidence) / 2.0)
+    bands = None
+    if replicates:
+        rng = np.random.default_rng(seed)
+        contrasts = _contrasts(model, fitted)
+        bands = ratio_bands(model, fitted, contrasts, replicates=replicates, rng=rng, confidence=confidence)
+        if bands.failed:
+            warnings.append(f"{bands.failed} of {replicates} draws from the model could not be fitted")
     return Reconciliation(
         definition=definition,
         fitted=fitted,
         stages=model.stages,
         horizons=_stage_horizons(model, fitted, levels, confidence, z),
-        ratios=_ratios(model, fitted, confidence, z),
+        ratios=_ratios(model, fitted, confidence, z, bands),
         sd=tuple(zip(model.random, fitted.sd, strict=True)),
         interaction=_interaction(model, fitted),
         laplace_gap=_laplace_gap(model, fitted),
         left_out=tuple(left_out),
         warnings=tuple(warnings),
     )
-
-
-def _log_t(model: TierModel, fitted: MixedFit, agent: int, stage: int, q: float) -> tuple[float, FloatArray]:
-    """Return the log horizon (s) and its gradient in the fixed effects; NaN where the curve rises."""
-    level_row, slope_row = coefficients(model, agent, stage)
-    level, slope = float(level_row @ fitted.beta), float(slope_row @ fitted.beta)
-    if not slope > 0.0:
-        return math.nan, np.full(len(fitted.beta), math.nan)
-    distance = (level - logit(q)) / slope
-    return model.centre + distance, (level_row - distance * slope_row) / slope
 
 
 def _interval(log_t: float, gradient: FloatArray, fitted: MixedFit, confidence: float, z: float) -> Interval:
@@ -151,7 +165,7 @@ def _stage_horizons(
     found = []
     for agent, stage in tried(model):
         for q in levels:
-            log_t, gradient = _log_t(model, fitted, agent, stage, q)
+            log_t, gradient = log_horizon(model, fitted, agent, stage, q)
             if math.isnan(log_t):
                 continue
             slope = float(coefficients(model, agent, stage)[1] @ fitted.beta)
@@ -185,20 +199,29 @@ def marginal_logit(q: float, sd: float) -> float:
     return float(brentq(lambda eta: float(weights @ expit(eta + sd * points)) - q, -far, far))
 
 
-def _ratios(model: TierModel, fitted: MixedFit, confidence: float, z: float) -> tuple[HorizonRatio, ...]:
-    found = []
+def _contrasts(model: TierModel, fitted: MixedFit) -> tuple[tuple[int, int, int], ...]:
+    """Return the agent, stage and reference of every ratio for which both horizons exist."""
     pairs = set(tried(model))
-    for agent, stage in sorted(pairs):
-        for reference in range(stage):
-            if (agent, reference) not in pairs:
-                continue
-            one, of_one = _log_t(model, fitted, agent, stage, 0.5)
-            other, of_other = _log_t(model, fitted, agent, reference, 0.5)
-            if math.isnan(one) or math.isnan(other):
-                continue
-            interval = _interval(one - other, of_one - of_other, fitted, confidence, z)
-            names = (model.agents[agent], model.stages[stage], model.stages[reference])
-            found.append(HorizonRatio(*names, math.exp(one - other), interval))
+    return tuple(
+        (agent, stage, reference)
+        for agent, stage in sorted(pairs)
+        for reference in range(stage)
+        if (agent, reference) in pairs
+        and not any(math.isnan(log_horizon(model, fitted, agent, s, 0.5)[0]) for s in (stage, reference))
+    )
+
+
+def _ratios(
+    model: TierModel, fitted: MixedFit, confidence: float, z: float, bands: RatioBands | None
+) -> tuple[HorizonRatio, ...]:
+    found = []
+    for k, (agent, stage, reference) in enumerate(_contrasts(model, fitted)):
+        one, of_one = log_horizon(model, fitted, agent, stage, 0.5)
+        other, of_other = log_horizon(model, fitted, agent, reference, 0.5)
+        interval = _interval(one - other, of_one - of_other, fitted, confidence, z)
+        names = (model.agents[agent], model.stages[stage], model.stages[reference])
+        drawn = None if bands is None else bands.intervals[k]
+        found.append(HorizonRatio(*names, math.exp(one - other), interval, drawn))
     return tuple(found)
 
 

@@ -17,6 +17,12 @@ from analysis.trials import COLUMNS, TrialRow, TrialTable
 from rig.core.errors import ConfigError, UsageError
 
 CHUNK = 8192  # rows: few enough to stay in the cache
+_KINDS = {
+    **dict.fromkeys(("duration_s", "elapsed_s", "mistake_at_s"), "float64"),
+    **dict.fromkeys(("done", "harm", "mistake"), "bool"),
+    **dict.fromkeys(("tier", "seed"), "int64"),
+}
+"""Arrow types of the columns that are not text; written out so that an empty column keeps its own."""
 
 
 def read_trials(path: Path) -> TrialTable:
@@ -72,8 +78,11 @@ def write_trials(table: TrialTable, path: Path) -> None:
             stream.writelines(json.dumps(_mapping(row), allow_nan=False) + "\n" for row in table)
     elif path.suffix == ".parquet":
         arrow, parquet = _pyarrow()
-        rows = [_mapping(row) for row in table]
-        parquet.write_table(arrow.table({name: [row[name] for row in rows] for name in COLUMNS}), path)
+        schema = arrow.schema([(name, arrow.type_for_alias(_KINDS.get(name, "string"))) for name in COLUMNS])
+        with parquet.ParquetWriter(path, schema) as writer:
+            for batch in _batches(table):
+                rows = [_mapping(row) for row in batch]
+                writer.write_table(arrow.Table.from_pylist(rows, schema=schema), row_group_size=len(rows))
     else:
         raise UsageError(f"{path}: unknown kind of trial table; known: .csv, .jsonl, .parquet")
 

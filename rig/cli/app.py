@@ -165,12 +165,26 @@ def horizon(
         float | None,
         typer.Option(help="With --metr: penalty per doubling; 1e-5 today, 0.1 before March 2026.", min=0),
     ] = None,
+    schemes: Annotated[
+        str, typer.Option(help="What is drawn: trials, within, tasks, nested, families (comma separated).")
+    ] = "trials,tasks",
     pool: Annotated[bool, typer.Option("--pool", help="Pool trials of different configurations.")] = False,
+    split: Annotated[
+        bool, typer.Option("--split", help="Give each configuration of an agent horizons of its own.")
+    ] = False,
+    guess: Annotated[
+        float, typer.Option(help="Also fit above this probability of a lucky guess.", min=0, max=0.99)
+    ] = 0.0,
+    tier_replicates: Annotated[
+        int, typer.Option(help="Bootstrap the ratios between tiers with this many draws.", min=0)
+    ] = 0,
+    compare: Annotated[Path | None, typer.Option(help="A table (csv) of published horizons.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Also print tiers and other choices.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write a self-contained report here.")] = None,
     as_json: Json = False,
 ) -> int:
     """Fit the horizons: the duration at which an agent still passes half (80 %) of the jobs."""
-    from rig.cli.horizon import Asked, show_horizons
+    from rig.cli.horizon import Asked, Shown, show_horizons
 
     asked = Asked(
         replicates=replicates,
@@ -180,8 +194,12 @@ def horizon(
         metr=metr,
         penalty=penalty,
         pool=pool,
+        split=split,
+        schemes=schemes,
+        guess_floor=guess,
+        tier_replicates=tier_replicates,
     )
-    return show_horizons(source, asked, html, as_json)
+    return show_horizons(source, asked, Shown(html=html, compare=compare, full=full, as_json=as_json))
 
 
 @app.command()

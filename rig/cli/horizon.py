@@ -9,6 +9,7 @@ from rig.core.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis import HorizonOptions
+    from analysis.bootstrap import Scheme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,10 @@ class Asked:
     metr: bool
     penalty: float | None
     pool: bool
+    split: bool
+    schemes: str
+    guess_floor: float
+    tier_replicates: int
 
     def options(self) -> "HorizonOptions":
         """Return the analysis' own options.
@@ -33,50 +38,103 @@ class Asked:
 
         from analysis import Configurations, EstimateOptions, HorizonOptions, Weighting
 
-        configurations = Configurations.POOL if self.pool else Configurations.REFUSE
+        if self.pool and self.split:
+            raise UsageError("--pool and --split exclude each other")
+        asked = {True: Configurations.POOL, False: Configurations.REFUSE}[self.pool]
+        configurations = Configurations.SPLIT if self.split else asked
         if self.metr:
             if self.weighting != "none":
                 raise UsageError("--metr brings its own weights; leave --weighting out")
             penalty = 1e-5 if self.penalty is None else self.penalty
             made = HorizonOptions.metr(penalty, replicates=self.replicates, seed=self.seed)
-            return replace(made, configurations=configurations)
+            return replace(
+                made,
+                configurations=configurations,
+                guess_floor=self.guess_floor,
+                tier_replicates=self.tier_replicates,
+            )
         if self.penalty is not None:
             raise UsageError("--penalty goes with --metr only: nothing of ours is penalised")
         if self.weighting not in list(Weighting):
             raise UsageError(f"--weighting {self.weighting!r}: give one of {', '.join(Weighting)}")
         return HorizonOptions(
-            estimate=EstimateOptions(replicates=self.replicates, seed=self.seed),
+            estimate=EstimateOptions(replicates=self.replicates, seed=self.seed, schemes=self._schemes()),
             by_family=self.by_family,
             configurations=configurations,
             weighting=Weighting(self.weighting),
+            guess_floor=self.guess_floor,
+            tier_replicates=self.tier_replicates,
         )
 
+    def _schemes(self) -> "tuple[Scheme, ...]":
+        from analysis.bootstrap import Scheme
 
-def show_horizons(source: Path, asked: Asked, html: Path | None, as_json: bool) -> int:
+        names = {
+            "trials": Scheme.TRIALS,
+            "within": Scheme.TRIALS_WITHIN_TASKS,
+            "tasks": Scheme.TASKS,
+            "nested": Scheme.TASKS_THEN_TRIALS,
+            "families": Scheme.FAMILIES,
+        }
+        asked = [name.strip() for name in self.schemes.split(",") if name.strip()]
+        unknown = [name for name in asked if name not in names]
+        if unknown or not asked:
+            raise UsageError(f"--schemes {self.schemes!r}: give some of {', '.join(names)}")
+        return tuple(dict.fromkeys(names[name] for name in asked))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Where and how much is shown.
+
+    Attributes:
+        html: Also write a self-contained report here.
+        compare: A table of published horizons to stand beside ours.
+        full: Also print what stands beside the horizons.
+    """
+
+    html: Path | None
+    compare: Path | None
+    full: bool
+    as_json: bool
+
+
+def show_horizons(source: Path, asked: Asked, shown: Shown) -> int:
     """Fit and print; exit 1 when no horizon could be given."""
     from analysis import horizons
     from analysis.export import to_json
+    from analysis.published import compare, read_published
+    from analysis.supplement import beside
     from analysis.table import load_table
-    from analysis.text import render
 
     options = asked.options()
+    published = read_published(shown.compare) if shown.compare else ()
     table = load_table(source)
     report = horizons(table, options)
-    if html is not None:
+    lines = compare(report, published) if published else ()
+    if shown.html is not None:
         from analysis.report import write_report
 
         try:
-            write_report(report, table, html)
+            write_report(report, table, shown.html, comparisons=lines)
         except OSError as error:
-            raise UsageError(f"{html}: cannot be written ({error.strerror})") from None
-    if as_json:
-        print_json(to_json(report))
-    else:
-        from rich.console import Console
+            raise UsageError(f"{shown.html}: cannot be written ({error.strerror})") from None
+    if shown.as_json:
+        print_json(to_json(report, beside(report, table), lines))
+        return 0 if report.has_horizon else 1
+    from rich.console import Console
 
-        Console().print(render(report))
-        if html is not None:
-            Console().print(f"Report: {html}")
+    from analysis.text import render
+    from analysis.text_beside import comparison_table, render_beside
+
+    console = Console()
+    console.print(render(report))
+    if shown.full or options.guess_floor or options.tier_replicates:
+        console.print(render_beside(beside(report, table)))
+    if lines:
+        console.print(comparison_table(lines))
+    if shown.html is not None:
+        console.print(f"Report: {shown.html}")
     return 0 if report.has_horizon else 1
 
 

@@ -140,3 +140,20 @@ def test_the_mean_over_items_is_pulled_towards_a_half() -> None:
     # Research note: eta = ln 4 at sd 1 has a mean pass rate of expit(1.1596).
     assert marginal_logit(1 / (1 + math.exp(-1.1596)), 1.0) == pytest.approx(math.log(4.0), abs=2e-4)
     assert marginal_logit(0.5, 3.0) == 0.0
+
+
+def test_the_bootstrap_of_ratios_is_near_the_delta_method_and_repeats() -> None:
+    table = TrialTable.from_rows(campaign(5, items=16, sites=1, trials=10))
+    answer, again = (reconcile(table, replicates=40, seed=3) for _ in range(2))
+    assert answer.ratios == again.ratios
+    for ratio, plain in zip(answer.ratios, reconcile(table).ratios, strict=True):
+        assert ratio.bootstrap is not None and plain.bootstrap is None
+        assert (ratio.ratio, ratio.interval) == (plain.ratio, plain.interval)
+        assert ratio.bootstrap.low < ratio.ratio < ratio.bootstrap.high
+        widths = [math.log(i.high / i.low) for i in (ratio.bootstrap, ratio.interval)]
+        assert 0.4 < widths[0] / widths[1] < 2.5
+
+
+def test_too_few_draws_are_refused() -> None:
+    with pytest.raises(UsageError, match="at least 20 replicates"):
+        reconcile(TrialTable.from_rows(campaign(5, items=16, sites=1)), replicates=5)

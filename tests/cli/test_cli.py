@@ -178,9 +178,58 @@ def test_horizon_options_that_exclude_each_other_are_refused(
         (["--penalty", "0.1"], "--penalty goes with --metr"),
         (["--weighting", "gold"], "none, task, invsqrt_family"),
         (["--metr", "--weighting", "task"], "brings its own weights"),
+        (["--pool", "--split"], "exclude each other"),
+        (["--schemes", "trials,gold"], "trials, within, tasks, nested, families"),
+        (["--compare", str(tmp_path / "none.csv")], "no such file"),
     ):
         assert run(["horizon", str(tmp_path), *more]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_horizon_shows_what_was_asked_for_beside_the_horizons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two configurations, a floor, other schemes and a published table: on the terminal and for machines."""
+    header = "trial_id,agent,family,task,item,duration_s,outcome,done,harm,mistake,tier,config_digest\n"
+    lines = []
+    for config in ("c1", "c2"):
+        for item, passes in enumerate((6, 6, 5, 4, 2, 1)):
+            for number in range(6):
+                ok = number < passes
+                cells = (
+                    f"{config}-{item}-{number}",
+                    "able",
+                    "feeding",
+                    "spoon-feed",
+                    f"i{item}",
+                    60 * 2**item,
+                )
+                verdict = ("PASS", "true", "false", "false") if ok else ("CRITICAL", "false", "true", "true")
+                lines.append(",".join(map(str, (*cells, *verdict, 1, config))))
+    (tmp_path / "trials.csv").write_text(header + "\n".join(lines))
+    (tmp_path / "published.csv").write_text("agent,t50_min\nable,10\n")
+    asked = [
+        "horizon",
+        str(tmp_path / "trials.csv"),
+        "--replicates",
+        "100",
+        "--compare",
+        str(tmp_path / "published.csv"),
+    ]
+    assert run(asked) == 2  # two configurations of one agent: say what to do
+    assert "say whether to pool or to split" in capsys.readouterr().err
+    more = ["--split", "--schemes", "nested,within", "--guess", "0.1"]
+    assert run([*asked, *more]) == 0
+    shown = capsys.readouterr().out
+    for words in ("Beside published t50s", "above a guess floor of 10 %", "Counted differently"):
+        assert words in shown
+    assert run([*asked, *more, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {entry["config_digest"] for entry in found["entries"]} == {"c1", "c2"}
+    bands = found["entries"][0]["horizons"][0]["bands"]
+    assert [band["scheme"] for band in bands] == ["tasks then trials", "trials within tasks"]
+    assert len(found["published"]) == 2
+    assert found["supplement"]["sensitivities"][0]["variants"][-1]["choice"].startswith("above a guess floor")
 
 
 def test_a_bundle_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
