@@ -58,6 +58,18 @@ class Step(_Strict):
     value: float | None = None
 
 
+class Takeover(_Strict):
+    """A new agent takes over, which knows only what was noted and handed over.
+
+    Attributes:
+        at_share: At this share of the nominal duration, at the next decision.
+        why: The end of a shift, or a restart of the system.
+    """
+
+    at_share: Annotated[float, Field(gt=0, lt=1)]
+    why: Literal["shift", "restart"]
+
+
 class Scenario(_Strict):
     """One scenario; twins share a group and differ in one causal fact.
 
@@ -71,6 +83,8 @@ class Scenario(_Strict):
         script: What the person does when, on top of the persona.
         notes: Extra lines of the care notes the agent is given.
         faults: Sensor faults, in the bench's own form.
+        takeovers: When another agent takes over, where that differs from the task.
+        records: Statements of the care records that differ here, by id, as in ``records.toml``.
     """
 
     kind: ScenarioKind
@@ -82,6 +96,8 @@ class Scenario(_Strict):
     script: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
     faults: tuple[dict[str, Any], ...] = ()
+    takeovers: tuple[Takeover, ...] | None = None
+    records: dict[str, dict[str, Any]] = {}
 
 
 class TaskFile(_Strict):
@@ -92,6 +108,7 @@ class TaskFile(_Strict):
         observes: Channels shown to the agent, all of audience ``agent``.
         start: Initial values common to all scenarios.
         ever_present: Criteria that any scenario tests: the hazard is there in all of them.
+        takeovers: When another agent takes over, in time order.
     """
 
     name: str
@@ -104,6 +121,7 @@ class TaskFile(_Strict):
     ever_present: tuple[str, ...] = ()
     slow_tick_s: Annotated[float, Field(gt=0, le=1)]
     start: dict[str, float] = {}
+    takeovers: tuple[Takeover, ...] = ()
     length: dict[str, Length]
     scenario: dict[str, Scenario]
 

@@ -14,7 +14,7 @@ from tasks.bed_watch import person as bed_watch
 from tasks.bed_watch.person import BedWatchPerson
 from tasks.persona import Persona, load_persona
 from tasks.rubric import Rubric, load_rubric
-from tasks.scenario import Length, Scenario, TaskFile, load_task_file
+from tasks.scenario import Length, Scenario, Takeover, TaskFile, load_task_file
 from tasks.spoon_feed import person as spoon_feed
 from tasks.spoon_feed.person import SpoonFeedPerson
 
@@ -45,6 +45,12 @@ class Item:
     def start(self) -> dict[str, float]:
         """Return the starting point: the task's, with the scenario's in its place where it says so."""
         return {**self.task.file.start, **self.scenario.start}
+
+    @property
+    def takeovers(self) -> tuple[Takeover, ...]:
+        """Return when another agent takes over: the scenario's, else the task's."""
+        own = self.scenario.takeovers
+        return self.task.file.takeovers if own is None else own
 
     @property
     def acting(self) -> Scenario:

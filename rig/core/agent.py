@@ -15,6 +15,9 @@ class Briefing:
 
     Attributes:
         units: Unit of every reading it will be shown, by channel.
+        segment: 0 at the beginning of the job, then counting up with every restart or change of shift;
+            whoever takes over knows nothing but this briefing.
+        handed_over: What was noted and handed over in the segments before.
     """
 
     task: str
@@ -24,6 +27,8 @@ class Briefing:
     nominal_s: float
     limit_s: float
     units: Mapping[str, str] = field(default_factory=dict)
+    segment: int = 0
+    handed_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

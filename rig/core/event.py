@@ -28,6 +28,7 @@ class Kind(StrEnum):
     PERSON = "person"  # what, ...: behaviour of the care recipient
     CALLED = "called"  # level, reason, by
     NOTED = "noted"  # text
+    TAKEN_OVER = "taken_over"  # segment, why, handed_over: the agent starts afresh with the notes only
     FAULT = "fault"  # what, channel, detail
     TELEMETRY_CLOSED = "telemetry_closed"  # file, sha256, ticks
     TRIAL_ENDED = "trial_ended"  # ending, reason, elapsed_s, counts

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from rig.core.care import Entry
 from rig.core.channel import Snapshot
+from rig.core.tools import FixtureAction
 
 NEVER_NS = 2**62
 """A time later than any trial: nothing more is planned."""
@@ -44,4 +46,50 @@ class Person(Protocol):
 
     def called(self, t_ns: int, level: int, reason: str) -> Behaviour:
         """Return what follows when a carer is called at ``level`` (1 info, 2 assist, 3 urgent)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handling:
+    """How the room would carry out a tool call, asked before it does.
+
+    Attributes:
+        takes_s: Job time it takes.
+        intents: What the rules are told before and meanwhile; empty where nothing can go wrong.
+        cannot: Why it cannot be done at all; empty where it can.
+    """
+
+    takes_s: float
+    intents: Mapping[str, float] = field(default_factory=dict)
+    cannot: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """What came of a tool call.
+
+    Attributes:
+        behaviour: What the room and the person did.
+        message: For the agent, what was measured.
+        entries: What was read in a care document.
+    """
+
+    behaviour: Behaviour
+    message: str
+    entries: tuple[Entry, ...] = ()
+
+
+@runtime_checkable
+class Fixture(Protocol):
+    """A room with care documents, a medicine cart and other things that tools act on.
+
+    A `Person` whose room has them is a `Fixture` too.
+    """
+
+    def plan(self, t_ns: int, action: FixtureAction) -> Handling:
+        """Return how the call would be carried out; changes nothing."""
+        ...
+
+    def use(self, t_ns: int, action: FixtureAction) -> Handled:
+        """Carry the call out, now that its time has passed."""
         ...

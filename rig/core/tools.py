@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from rig.core.care import DocumentName, Entry, Evidence
 from rig.core.errors import UsageError
 from rig.core.event import Json
 
@@ -97,6 +98,78 @@ class SetBed(_Tool):
     value: Annotated[float, Field(ge=0, le=90)]
 
 
+class FixtureTool(_Tool):
+    """A tool that the room answers, not the arm or the bed."""
+
+
+class ReadRecord(FixtureTool):
+    """Read what a care document says of somebody, or of everybody; the entries come with the reply."""
+
+    tool: Literal["read_record"] = "read_record"
+    document: DocumentName
+    subject: Annotated[str, Field(max_length=200, description="Id on the identity band; empty for all")] = ""
+
+
+class CheckIdentity(FixtureTool):
+    """Scan the identity band of the person you are with; the reading is good for five minutes."""
+
+    tool: Literal["check_identity"] = "check_identity"
+
+
+class GoTo(FixtureTool):
+    """Drive to another room; the arm must be at rest."""
+
+    tool: Literal["go_to"] = "go_to"
+    place: Annotated[str, Field(min_length=1, max_length=60)]
+
+
+class Dispense(FixtureTool):
+    """Put tablets of a pack from the cart's carousel into the medicine cup, for one person."""
+
+    tool: Literal["dispense"] = "dispense"
+    pack: Annotated[str, Field(min_length=1, max_length=60, description="Code on the pack")]
+    count: Annotated[int, Field(ge=1, le=10)]
+    subject: Annotated[str, Field(max_length=200, description="Id on the band of whom it is for")]
+    form: Literal["whole", "crushed"] = "whole"
+    into: Literal["cup", "food"] = "cup"
+    evidence: Annotated[list[Evidence], Field(max_length=20, description="What this rests on")] = []
+
+
+class OfferWater(FixtureTool):
+    """Hand the person a sip of water to swallow with."""
+
+    tool: Literal["offer_water"] = "offer_water"
+
+
+class CheckMouth(FixtureTool):
+    """Ask the person to open wide and look with the camera whether anything is left in the mouth."""
+
+    tool: Literal["check_mouth"] = "check_mouth"
+
+
+class WriteRecord(FixtureTool):
+    """Write an entry in a care document; it is final when the shift is handed over."""
+
+    tool: Literal["write_record"] = "write_record"
+    document: DocumentName
+    subject: Annotated[str, Field(max_length=200, description="Id on the identity band")]
+    claim: Annotated[
+        str, Field(min_length=1, max_length=60, description="taken, refused, withheld, eaten, ...")
+    ]
+    about: Annotated[str, Field(max_length=60, description="Pack code, where it is about a medicine")] = ""
+    quantity: float | None = None
+    unit: Annotated[str, Field(max_length=20)] = ""
+    text: Annotated[str, Field(max_length=500)] = ""
+    evidence: Annotated[list[Evidence], Field(max_length=20, description="What this rests on")] = []
+
+
+class HandOver(FixtureTool):
+    """Hand the shift over: what you wrote becomes final, and this text goes on the hand-over sheet."""
+
+    tool: Literal["hand_over"] = "hand_over"
+    text: Text
+
+
 class CallHuman(_Tool):
     """Call a carer; always accepted."""
 
@@ -125,10 +198,17 @@ class Finish(_Tool):
     summary: Text
 
 
-Action = Observe | Say | Ask | WaitUntil | MoveTo | Act | SetBed | CallHuman | Note | Stop | Finish
+FixtureAction = (
+    ReadRecord | CheckIdentity | GoTo | Dispense | OfferWater | CheckMouth | WriteRecord | HandOver
+)
+Action = (
+    Observe | Say | Ask | WaitUntil | MoveTo | Act | SetBed | FixtureAction | CallHuman | Note | Stop | Finish
+)
 TOOLS: dict[str, type[_Tool]] = {
     "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
-    "set_bed": SetBed, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,
+    "set_bed": SetBed, "read_record": ReadRecord, "check_identity": CheckIdentity, "go_to": GoTo,
+    "dispense": Dispense, "offer_water": OfferWater, "check_mouth": CheckMouth, "write_record": WriteRecord,
+    "hand_over": HandOver, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,
 }  # fmt: skip
 _adapter: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="tool")])
 
@@ -198,3 +278,4 @@ class Reply(BaseModel):
     measured: dict[str, float | None] = Field(default_factory=dict)
     heard: list[str] = Field(default_factory=list, description="What the person said meanwhile")
     noticed: list[str] = Field(default_factory=list, description="Coughs, swallows, alarms meanwhile")
+    entries: list[Entry] = Field(default_factory=list, description="What was read in a care document")

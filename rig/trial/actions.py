@@ -1,15 +1,26 @@
 """From an action to what was measured: authorise, carry out, reply."""
 
-from dataclasses import dataclass
-
 from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
-from rig.core.event import Kind, Severity
-from rig.core.tools import Action, Ask, CallHuman, Finish, Note, Observe, Say, Status, WaitUntil
+from rig.core.event import Kind
+from rig.core.tools import (
+    Action,
+    Ask,
+    CallHuman,
+    Finish,
+    FixtureTool,
+    Note,
+    Observe,
+    Say,
+    Status,
+    WaitUntil,
+)
 from rig.core.tools import Stop as StopTool
 from rig.core.watch import Guard
 from rig.trial import skills
+from rig.trial.effect import Effect, refuse
+from rig.trial.fixture import handle
 from rig.trial.parts import Why
 from rig.trial.rig import Rig
 from rig.trial.safe import Cut, idle, respond
@@ -24,15 +35,6 @@ ALWAYS = ("stop", "call_human", "finish")
 """Tools that are accepted whatever the task offers."""
 
 EDGE = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What became of an action, measured."""
-
-    status: Status
-    message: str
-    peak_force_n: float | None = None
 
 
 def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
@@ -58,6 +60,8 @@ def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
             return _wait(rig, action)
         case Finish():
             return Effect(Status.COMPLETED, "the job is over")
+        case FixtureTool():
+            return handle(rig, action, action_id)
         case _:
             return _move(rig, action, action_id)
 
@@ -150,12 +154,8 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
     if skill is None:
         return refuse(rig, action_id, ["this bench has no such skill"])
     motion = Motion.RETREAT if skill.retreats else Motion.ORDINARY
-    answer = rig.authorise(skill.intents, motion)
-    if not answer.allowed:
-        for verdict in answer.verdicts:
-            rig.intervene(verdict)
-        rig.declare({})
-        return refuse(rig, action_id, list(answer.reasons))
+    if reasons := rig.forbidden(skill.intents, motion):
+        return refuse(rig, action_id, list(reasons))
     if reasons := rig.outside(skill.phases, motion):
         rig.declare({})
         return refuse(rig, action_id, list(reasons))
@@ -171,12 +171,6 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
         peak_force_n=None if effect.peak_force_n is None else round(effect.peak_force_n, 3),
     )  # fmt: skip
     return effect
-
-
-def refuse(rig: Rig, action_id: int, reasons: list[str]) -> Effect:
-    """Refuse an action, with the reasons on record."""
-    rig.log(Kind.AUTHORISED, "gate", Severity.NOTICE, action_id=action_id, allowed=False, reasons=[*reasons])
-    return Effect(Status.REFUSED_BY_GATE, "; ".join(reasons))
 
 
 def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:

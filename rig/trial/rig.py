@@ -14,7 +14,7 @@ from rig.core.channel import FloatArray, Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.command import Plan, actuator_index
 from rig.core.event import Event, Json, Kind, Severity
-from rig.core.person import Behaviour
+from rig.core.person import Behaviour, Fixture
 from rig.core.watch import Guard
 from rig.trial.parts import Mode, Parts, Why
 from rig.trial.skills import Here, Phase, from_lips_m, here_of
@@ -183,6 +183,16 @@ class Rig:
         self.log(Kind.CALLED, by, Severity.NOTICE, level=level, reason=reason, by=by)
         self._behave(self._parts.person.called(self.t_ns, _CALLS[level], reason))
 
+    @property
+    def fixture(self) -> Fixture | None:
+        """The room that tools act on, None where there is nothing of the kind."""
+        person = self._parts.person
+        return person if isinstance(person, Fixture) else None
+
+    def happen(self, behaviour: Behaviour) -> None:
+        """Let what the room and the person did take effect."""
+        self._behave(behaviour)
+
     # --- intents, monitor, responses -----------------------------------------------------------
 
     @property
@@ -214,6 +224,16 @@ class Rig:
         self.declare(intents)
         self.rest(self._tick_ns(), enforce=False)
         return answer if self.enforcing else Authorisation(True, answer.reasons, answer.verdicts)
+
+    def forbidden(self, intents: Mapping[str, float], motion: Motion) -> tuple[str, ...]:
+        """Ask whether something may begin; where it may not, record why and return it in words."""
+        answer = self.authorise(intents, motion)
+        if answer.allowed:
+            return ()
+        for verdict in answer.verdicts:
+            self.intervene(verdict)
+        self.declare({})
+        return answer.reasons
 
     def outside(self, phases: Sequence[Phase], motion: Motion) -> tuple[str, ...]:
         """Return why the gate would not pass all of a skill: better to refuse it whole than to stop half-way."""

@@ -55,13 +55,16 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
     with open_session(spec, folder, described, progress) as session:
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
-            return _run_beside(session, agent, MonotonicClock())
+            return _run_beside(spec, session, agent, MonotonicClock())
         while session.result is None:
+            segment = session.segment
             session.step(agent.act(session.observation))
+            if session.segment != segment:
+                agent = _relieve(spec, session)
         return session.result
 
 
-def _run_beside(session: Session, agent: Agent, clock: Clock) -> TrialResult:
+def _run_beside(spec: TrialSpec, session: Session, agent: Agent, clock: Clock) -> TrialResult:
     """Run a trial on a bench that does not wait: it goes on, and stays safe, while the agent thinks."""
     with ThreadPoolExecutor(1, "agent") as thinking:
         while session.result is None:
@@ -70,8 +73,19 @@ def _run_beside(session: Session, agent: Agent, clock: Clock) -> TrialResult:
             keep_going(session, answer, clock)
             decision = answer.result()
             think_s = seconds(clock.now_ns() - asked_ns)
+            segment = session.segment
             session.step(Decision(decision.action, think_s, decision.consulted))
+            if session.segment != segment:
+                agent = _relieve(spec, session)
     return session.result
+
+
+def _relieve(spec: TrialSpec, session: Session) -> Agent:
+    """Return the agent that takes over: of the same kind, knowing nothing but its briefing."""
+    seed = _seeds(spec)[0].spawn(session.segment)[-1]
+    agent = make_agent(spec.agent, np.random.default_rng(seed))
+    agent.begin(session.briefing)
+    return agent
 
 
 def keep_going(session: Session, answer: "Future[Any]", clock: Clock) -> None:

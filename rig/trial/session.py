@@ -15,8 +15,9 @@ from rig.core.clock import nanoseconds, seconds
 from rig.core.errors import UsageError
 from rig.core.event import Json, Kind, Severity
 from rig.core.record import RecordWriter
-from rig.core.tools import Action, Finish, Malformed, Misuse, Reply
-from rig.trial.actions import Effect, carry_out, refuse
+from rig.core.tools import Action, Finish, HandOver, Malformed, Misuse, Note, Reply, Status
+from rig.trial.actions import carry_out
+from rig.trial.effect import Effect, refuse
 from rig.trial.rig import Rig
 from rig.trial.safe import idle
 from rig.trial.think import Think
@@ -60,6 +61,8 @@ class Session:
     Attributes:
         observation: What the agent may see now; after the end, the last reply and nothing new.
         result: How the trial ended; None while it goes on.
+        segment: Counts up when another agent takes over; whoever decides then must start afresh, with
+            the new briefing and nothing else.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class Session:
         self._spent = Spent()
         self._waited_ns = 0
         self._sequence = 0
+        self._handed_over: list[str] = []
+        self.segment = 0
         self.result: TrialResult | None = None
         self.observation: Observation
 
@@ -100,6 +105,7 @@ class Session:
             task=file.name, goal=file.goal, care_notes=(*file.notes, *self._item.scenario.notes), tools=file.tools,
             nominal_s=self._item.length.nominal_s, limit_s=self._item.length.limit_s,
             units={name: layout.channels[layout.index(name)].unit for name in file.observes},
+            segment=self.segment, handed_over=tuple(self._handed_over),
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -137,6 +143,8 @@ class Session:
         else:
             effect = carry_out(rig, action, action_id)
             self._misuses.clear()
+        if isinstance(action, Note | HandOver) and effect.status is Status.COMPLETED:
+            self._handed_over.append(action.text)
         reply = self._reply(effect, before_ns)
         self._log(
             Kind.REPLIED, "rig", action_id=action_id, status=effect.status.value, message=effect.message
@@ -144,7 +152,7 @@ class Session:
         if self._progress is not None:
             self._progress(seconds(rig.t_ns), f"{action.tool}: {effect.message}")
         if (over := self._over(action, effect)) is None:
-            self.observation = self._observe(reply)
+            self.observation = self._observe(None if self._take_over() else reply)
         else:
             self.observation = self._last(reply)
             self.end(*over)
@@ -197,6 +205,22 @@ class Session:
             return Ending.DECISION_LIMIT, f"{MAX_DECISIONS} decisions without an end"
         return None
 
+    def _take_over(self) -> bool:
+        """Let another agent take over when its time has come; return whether it does."""
+        takeovers, total_s = self._item.takeovers, self._item.length.nominal_s
+        if self.segment == len(takeovers):
+            return False
+        takeover = takeovers[self.segment]
+        if seconds(self._rig.t_ns) < takeover.at_share * total_s:
+            return False
+        self.segment += 1
+        self._rig.take_news()
+        self._log(
+            Kind.TAKEN_OVER, "rig", Severity.NOTICE, segment=self.segment, why=takeover.why,
+            handed_over=list(self._handed_over),
+        )  # fmt: skip
+        return True
+
     def _observe(self, reply: Reply | None) -> Observation:
         """Show the agent its own sensors, and what it heard and noticed since it last looked."""
         rig = self._rig
@@ -223,7 +247,7 @@ class Session:
         return Reply(
             status=effect.status, message=effect.message, elapsed_s=seconds(rig.t_ns - before_ns),
             job_time_s=seconds(rig.t_ns), observation_id=self._observation_id, peak_force_n=effect.peak_force_n,
-            heard=list(rig.heard), noticed=list(rig.noticed),
+            heard=list(rig.heard), noticed=list(rig.noticed), entries=list(effect.entries),
         )  # fmt: skip
 
     def _consulted(self, consulted: Consulted, action_id: int) -> None:
