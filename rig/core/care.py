@@ -61,9 +61,9 @@ class Evidence(BaseModel):
     source: Annotated[Word, Field(description="Id of the entry it was read in")]
     version: Annotated[int, Field(ge=1, description="Version of that entry")]
     subject: Annotated[str, Field(max_length=200, description="Whom it is about; empty for everybody")]
-    quantity: Annotated[float | None, Field(description="The number relied on, in unit")] = None
+    quantity: Annotated[float | None, Field(ge=-1e6, le=1e6, description="The number, in unit")] = None
     unit: Annotated[str, Field(max_length=20)] = ""
-    at_s: Annotated[float, Field(description="Job time at which it was read, seconds")]
+    at_s: Annotated[float, Field(ge=0, le=1e6, description="Job time at which it was read, seconds")]
 
 
 def evidence_of(entry: Entry, at_s: float) -> Evidence:

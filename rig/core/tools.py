@@ -157,7 +157,7 @@ class WriteRecord(FixtureTool):
         str, Field(min_length=1, max_length=60, description="taken, refused, withheld, eaten, ...")
     ]
     about: Annotated[str, Field(max_length=60, description="Pack code, where it is about a medicine")] = ""
-    quantity: float | None = None
+    quantity: Annotated[float | None, Field(ge=0, le=1e6)] = None
     unit: Annotated[str, Field(max_length=20)] = ""
     text: Annotated[str, Field(max_length=500)] = ""
     evidence: Annotated[list[Evidence], Field(max_length=20, description="What this rests on")] = []
