@@ -22,9 +22,9 @@ from rig.trial import skills
 from rig.trial.effect import Effect, refuse
 from rig.trial.fixture import handle
 from rig.trial.parts import Why
+from rig.trial.phases import Skill
 from rig.trial.rig import Rig
 from rig.trial.safe import Cut, idle, respond
-from rig.trial.skills import Skill
 from safety_monitor.interlock import Motion
 
 SECONDS_PER_WORD = 0.4

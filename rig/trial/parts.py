@@ -74,7 +74,7 @@ class Parts:
     person: Person
     monitor: Monitor
     envelope: Envelope
-    arm: Kinematics
+    arm: Kinematics | None
     recorder: Recorder
     mode: Mode
     slow_tick_ns: int

@@ -6,6 +6,7 @@ person. What the monitor demands is carried out here, not by the agent.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour, Fixture
 from rig.core.watch import Guard
 from rig.trial.parts import Mode, Parts, Why
-from rig.trial.skills import Here, Phase, from_lips_m, here_of
+from rig.trial.phases import Here, Phase
+from rig.trial.skills import from_lips_m, here_of
 from safety_monitor.gate import Authorisation, authorise, decide
 from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
 from safety_monitor.rule import ACTUATING, Response
@@ -47,7 +49,8 @@ class Rig:
         self.peak_force_n = 0.0
         self.ticks = 0
         self._next_ns = 0
-        self._force = parts.bench.layout.index("wrist.force")
+        layout = parts.bench.layout
+        self._force = layout.index("wrist.force") if "wrist.force" in layout else None
 
     # --- time ----------------------------------------------------------------------------------
 
@@ -106,6 +109,9 @@ class Rig:
         while done < len(phase.rows):
             if self.out_of_time:
                 return Why.TIME
+            if phase.period_ns > self.bench.tick_ns and self._parts.backend.why_not_slow() is not None:
+                rest = replace(phase, rows=phase.rows[done:])
+                phase, done = rest.finer(self.setpoints, self.bench.tick_ns), 0
             rows = phase.rows[done : done + self._stretch_ticks(phase.period_ns)]
             plan = self._plan(rows, phase.period_ns)
             decision = decide(plan, self._parts.envelope, self.interlock, self.setpoints, self.t_ns, motion)
@@ -138,7 +144,9 @@ class Rig:
         self.ticks += ran
         self.setpoints = plan.setpoints[ran - 1].copy()
         self.snapshot = trace.row(ran - 1)
-        self.peak_force_n = max(self.peak_force_n, float(np.fmax.reduce(trace.values[:, self._force])))
+        if self._force is not None:
+            peak_n = float(np.fmax.reduce(trace.values[:, self._force]))
+            self.peak_force_n = max(self.peak_force_n, peak_n)
         return stretch.stop, ran
 
     def _stretch_ticks(self, period_ns: int) -> int:
@@ -202,11 +210,8 @@ class Rig:
 
     def declare(self, intents: Mapping[str, float]) -> None:
         """Tell the rules what is intended; everything not named is what already stands."""
-        standing = {
-            "intent.back": self.setpoint("bed.back"),
-            "intent.tilt": self.setpoint("bed.tilt"),
-            "intent.rails": self.setpoint("bed.rails"),
-        }
+        parts = {"intent.back": "bed.back", "intent.tilt": "bed.tilt", "intent.rails": "bed.rails"}
+        standing = {i: self.setpoint(part) for i, part in parts.items() if i in self.bench.intents}
         neutral = {name: standing.get(name, 0.0) for name in self.bench.intents}
         self._parts.backend.set_intent({**neutral, **intents})
 
@@ -315,7 +320,7 @@ class Rig:
 
         From the joints and where the face was last seen: the controller has no ground truth.
         """
-        return not from_lips_m(self.here) > NEAR_FACE_M  # NaN counts as near
+        return self.arm is not None and not from_lips_m(self.here) > NEAR_FACE_M  # NaN counts as near
 
     def _tick_ns(self) -> int:
         slow = self._parts.backend.why_not_slow() is None

@@ -17,7 +17,7 @@ from rig.core.errors import AgentUnreachable, ConfigError, RigFault
 from rig.core.event import Json
 from rig.core.record import RecordWriter
 from rig.doctor.permit import require_permit
-from rig.kinematics import Kinematics
+from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.parts import Mode, Parts
@@ -135,7 +135,7 @@ def open_session(
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         backend.place(**start_of(item, bench))
         parts = Parts(
-            bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=Kinematics(bench.scene),
+            bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
             tools=item.task.file.tools,
@@ -166,6 +166,12 @@ def _blame(error: BaseException) -> tuple[str, str]:
 def _seeds(spec: TrialSpec) -> list[np.random.SeedSequence]:
     """Return the seeds of agent, person and sensors."""
     return np.random.SeedSequence(spec.seed).spawn(3)
+
+
+def _arm_of(bench: BenchSpec) -> Kinematics | None:
+    """Return the kinematics of the bench's arm, None where it has none."""
+    has_arm = {*JOINTS} <= {a.name for a in bench.actuators}
+    return Kinematics(bench.scene) if has_arm else None
 
 
 def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:

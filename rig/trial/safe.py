@@ -12,8 +12,8 @@ from rig.core.channel import FloatArray
 from rig.core.clock import nanoseconds
 from rig.trial import skills
 from rig.trial.parts import Why
+from rig.trial.phases import Phase, Skill
 from rig.trial.rig import Rig
-from rig.trial.skills import Phase, Skill
 from safety_monitor.interlock import Motion, Signal
 from safety_monitor.rule import Response
 
@@ -70,20 +70,21 @@ def respond(rig: Rig, cut: Cut | None) -> str:
     if verdict.response is Response.RETRACT:
         if rig.near_face():
             retreat(rig, skills.park(rig.here))
-        elif cut is not None and "intent.bed" in cut.skill.intents:
-            _reverse_bed(rig, cut)
+        elif cut is not None and cut.skill.undo > 0:
+            _reverse(rig, cut)
         rig.signal(Signal.RETRACTED)
         rig.review()
     return f"{verdict.response.value}: {verdict.rule.sentence}"
 
 
-def _reverse_bed(rig: Rig, cut: Cut) -> None:
-    """Move the bed back to where the skill began: an arm in the frame must come free, and stay free.
+def _reverse(rig: Rig, cut: Cut) -> None:
+    """Move back the way the skill came: an arm in the way must come free, and stay free.
 
-    Going back less than all the way would let every new try squeeze a little more.
+    A bed goes all the way to where it began: less would let every new try squeeze a little more.
     """
     rows = np.concatenate([cut.start[None, :], *(p.rows for p in cut.skill.phases)])
     reached = int(np.argmin(np.abs(rows - rig.setpoints).sum(axis=1)))
-    back = np.ascontiguousarray(rows[:reached][::-1])
+    near = np.abs(rows[:reached] - rig.setpoints).max(axis=1) <= cut.skill.undo
+    back = np.ascontiguousarray(rows[:reached][near][::-1])
     if len(back):
-        rig.advance(Phase(back, skills.BED_TICK_NS), Motion.RETREAT, enforce=False)
+        rig.advance(Phase(back, cut.skill.phases[0].period_ns), Motion.RETREAT, enforce=False)

@@ -1,11 +1,9 @@
 """Skills: what an action means in setpoints, one phase after another.
 
-Pure: a skill sees setpoints and readings and returns phases; it moves nothing. A phase is rows of
-setpoints with the skill's own guards; the rig runs phase after phase until one is cut short.
+Pure: a skill sees setpoints and readings and returns phases; it moves nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,8 +13,8 @@ from rig.core.command import actuator_index
 from rig.core.tools import Act, Action, MoveTo, SetBed
 from rig.core.watch import Guard
 from rig.kinematics import Kinematics, Pose
+from rig.trial.phases import ALL, BED_TICK_NS, Here, Phase, Skill
 
-BED_TICK_NS = 100_000_000
 MOTOR_PAUSE_TICKS = 10
 TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
 FLAT_FOR_TURN_DEG = 30.0
@@ -36,56 +34,6 @@ PROFILES: Mapping[str, Profile] = {
 INTO_MOUTH: Profile = ((np.inf, 0.010),)
 OUT_OF_MOUTH: Profile = ((0.022, 0.020), (np.inf, 0.100))
 CLEAR_SLACK_M = 0.002
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Consecutive rows of setpoints for every actuator.
-
-    Attributes:
-        rows: Shape (n, a).
-        period_ns: Time between rows.
-        guards: Any of them ends the skill.
-        until: Any of them ends only this phase, as intended.
-    """
-
-    rows: FloatArray
-    period_ns: int
-    guards: tuple[Guard, ...] = ()
-    until: tuple[Guard, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """Phases, and what the rules are told of the intent before and while they run."""
-
-    phases: tuple[Phase, ...]
-    intents: Mapping[str, float] = field(default_factory=dict)
-    retreats: bool = False  # leads away from the person: allowed while the interlock holds
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Where everything stands when a skill begins.
-
-    Attributes:
-        setpoints: Setpoints in force, shape (a,).
-        yaw_deg: Which way the face is turned, from the camera; places at the mouth turn with it.
-    """
-
-    setpoints: FloatArray
-    yaw_deg: float
-    bench: BenchSpec
-    arm: Kinematics
-
-    def after(self, phases: Sequence[Phase]) -> "Here":
-        """Return where everything stands after these phases."""
-        return replace(self, setpoints=phases[-1].rows[-1]) if phases else self
-
-    @property
-    def joints(self) -> FloatArray:
-        """The arm's joint angles, shape (6,)."""
-        return self.setpoints[: len(self.arm.rest)]
 
 
 def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
@@ -111,13 +59,15 @@ def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
             return None
 
 
-def here_of(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics) -> Here:
+def here_of(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics | None) -> Here:
     """Return where everything stands."""
     return Here(setpoints, _yaw(snapshot), bench, arm)
 
 
 def _yaw(snapshot: Snapshot) -> float:
-    """Return the face's turn as last seen; straight ahead when it cannot be seen."""
+    """Return the face's turn as last seen; straight ahead when it cannot be seen, or there is none."""
+    if "face.yaw" not in snapshot.layout:
+        return 0.0
     yaw_deg = snapshot.value("face.yaw")
     return 0.0 if np.isnan(yaw_deg) else yaw_deg
 
@@ -222,7 +172,7 @@ def _set_bed(name: str, value: float, here: Here) -> Skill:
     intents = {"intent.bed": 1.0}
     if name in ("bed.back", "bed.rails"):
         intents[f"intent.{name.removeprefix('bed.')}"] = value
-    return Skill((_ramp(here, name, value),), intents)
+    return Skill((_ramp(here, name, value),), intents, undo=ALL)
 
 
 def _turn(skill: str, here: Here) -> Skill:
@@ -236,4 +186,4 @@ def _turn(skill: str, here: Here) -> Skill:
         # One motor at a time: the current of two together would look like a limb in the frame.
         lowering = [ramp, Phase(np.repeat(ramp.rows[-1:], MOTOR_PAUSE_TICKS, axis=0), BED_TICK_NS)]
         intents["intent.back"] = FLAT_FOR_TURN_DEG
-    return Skill((*lowering, _ramp(here.after(lowering), "bed.tilt", tilt_deg)), intents)
+    return Skill((*lowering, _ramp(here.after(lowering), "bed.tilt", tilt_deg)), intents, undo=ALL)
