@@ -145,6 +145,11 @@ def constants(limits: Mapping[str, Limit]) -> Mapping[str, Constant]:
     }
 
 
+def envelope_file(bench: str) -> Path:
+    """Return the file with the envelope of the bench called ``bench``."""
+    return hardware_dir() / "limits" / f"{bench}.toml"
+
+
 def load_envelope(bench: str | Path, actuators: Sequence[Actuator]) -> tuple[Bound, ...]:
     """Return the bounds of ``actuators``, in their order.
 
@@ -156,7 +161,7 @@ def load_envelope(bench: str | Path, actuators: Sequence[Actuator]) -> tuple[Bou
         ConfigError: If the file is not valid or an actuator has no bound, a bound has no actuator,
             or a bound allows more than the hardware; all mistakes at once.
     """
-    path = bench if isinstance(bench, Path) else hardware_dir() / "limits" / f"{bench}.toml"
+    path = bench if isinstance(bench, Path) else envelope_file(bench)
     tables = load_validated(path, _EnvelopeFile).envelope
     mistakes = [
         f"envelope.{name}: there is no such actuator"

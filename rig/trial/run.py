@@ -13,6 +13,7 @@ from rig.agents.catalogue import make_agent
 from rig.core.agent import Agent, Decision, Described
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
+from rig.core.configuration import comparable, elided, identity
 from rig.core.errors import AgentUnreachable, ConfigError, RigFault
 from rig.core.event import Json
 from rig.core.record import RecordWriter
@@ -23,7 +24,7 @@ from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.parts import Mode, Parts
 from rig.trial.rig import Rig
 from rig.trial.session import Ending, Progress, Session, TrialResult
-from rig.trial.spec import PER_TRIAL, TrialSpec, configuration, digest
+from rig.trial.spec import TrialSpec, configuration
 from rig.trial.think import ThinkMode, parse_think
 from safety_monitor.gate import Envelope
 from safety_monitor.limits import load_envelope
@@ -51,8 +52,7 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
     """
     agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
-    described = agent.facts if isinstance(agent, Described) else {}
-    with open_session(spec, folder, described, progress) as session:
+    with open_session(spec, folder, _described(agent), progress) as session:
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
             return _run_beside(spec, session, agent, MonotonicClock())
@@ -121,8 +121,8 @@ def open_session(
     monitor, envelope = prepare(item.task.name, spec.bench)
     facts = configuration(item, spec, bench, monitor.rules.digest, described)
     manifest: dict[str, Json] = {
-        "key": spec.key(digest(facts)),
-        "configuration": facts,
+        "key": spec.key(identity(facts)),
+        "configuration": elided(facts, "code"),
         **_about(item, bench, facts),
     }
     with ExitStack() as stack:
@@ -172,6 +172,22 @@ def _arm_of(bench: BenchSpec) -> Kinematics | None:
     """Return the kinematics of the bench's arm, None where it has none."""
     has_arm = {*JOINTS} <= {a.name for a in bench.actuators}
     return Kinematics(bench.scene) if has_arm else None
+
+
+def configured(spec: TrialSpec) -> dict[str, Json]:
+    """Return the whole configuration a trial would be run under, without running it.
+
+    Raises:
+        UsageError: If something it names does not exist.
+    """
+    item, bench = load_item(spec.item), load_bench(spec.bench)
+    rules = load_rules(rule_files(item.task.name), bench.layout)
+    agent = make_agent(spec.agent, np.random.default_rng(0))
+    return configuration(item, spec, bench, rules.digest, _described(agent))
+
+
+def _described(agent: Agent) -> Mapping[str, Json]:
+    return agent.facts if isinstance(agent, Described) else {}
 
 
 def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:
@@ -226,7 +242,7 @@ def faults_of(item: Item) -> tuple[SensorFault, ...]:
 def _about(item: Item, bench: BenchSpec, facts: Mapping[str, Json]) -> dict[str, Json]:
     """Return what the analysis needs to know of the trial without asking anybody else."""
     return {
-        "comparable": digest({k: v for k, v in facts.items() if k not in PER_TRIAL}),
+        "comparable": comparable(facts),
         "task": item.task.name, "family": item.task.file.family, "tier": item.task.file.tier, "item": item.key,
         "kind": item.scenario.kind.value, "hazard": item.scenario.hazard, "nominal_s": item.length.nominal_s,
         "embodiment": bench.embodiment, "site": bench.name, "rubric_status": item.task.rubric.status,

@@ -11,17 +11,21 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rig.core.bench import BenchSpec
+from rig.core.configuration import FIELDS
+from rig.core.data import hardware_file
 from rig.core.errors import UsageError
 from rig.core.event import Json
+from rig.core.tools import TOOLS
 from rig.trial.think import parse_think
+from safety_monitor.limits import envelope_file, limit_files
+from safety_monitor.rules import rule_files
 from tasks.suite import Item
 
 MAX_SEED = 2**63 - 1
-PER_TRIAL = ("task", "monitor", "rules")
-"""Parts of a configuration that differ between trials of one agent that may be fitted together."""
 
 _PACKAGES = ("rig", "tasks", "safety_monitor", "firmware_bridge")
 _ENGINES = ("mujoco", "numba", "llvmlite", "numpy")
+_NO = "none: a scripted agent has no"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,29 +65,48 @@ class TrialSpec:
 def configuration(
     item: Item, spec: TrialSpec, bench: BenchSpec, rules: str, described: Mapping[str, Json]
 ) -> dict[str, Json]:
-    """Return everything whose change makes old evidence not comparable, as digests and versions.
+    """Return everything whose change makes old evidence not comparable: the fields of `FIELDS`, files by digest.
 
     Args:
         item: The item; its task's files are digested.
         spec: The trial.
         bench: The bench.
-        rules: Digest of the monitor's rules and limits.
-        described: What there is to the agent beside its name: model, settings, prompt.
+        rules: Digest of what the monitor's rules and limits mean.
+        described: What there is to the agent beside its name. What is named as a field (``sampling``,
+            ``prompts``, ``memory``, ...) becomes that field, everything else is its ``model``.
     """
-    return {
-        "task": {**item.task.digests()},
+    task, file = item.task, item.task.file
+    no_hardware = f"none: the bench is {bench.embodiment}"
+    files = task.digests()
+    facts: dict[str, Json] = {
         "agent": spec.agent,
-        **({"model": dict(described)} if described else {}),
-        "think": spec.think,
-        "bench": bench.digest,
-        "layout": bench.layout.digest(),
+        **{name: f"{_NO} {name}" for name in ("model", "sampling", "prompts", "memory", "retrieval")},
+        "topology": {"agents": 1, "residents": 1, "robots": 1},
+        "tool_schema": digest({name: TOOLS[name].model_json_schema() for name in sorted(file.tools)}),
+        "permissions": {"tools": list(file.tools), "sees": list(file.observes)},
+        "instructions": {"goal": file.goal, "notes": [*file.notes, *item.scenario.notes]},
+        "task": files.pop("task.toml"),
+        "rubric": files.pop("rubric.toml"),
+        "persona": {**files},
+        "staffing": "a scripted carer answers calls; when and how long is in the persona and the code",
         "monitor": spec.monitor,
-        "rules": rules,
-        "code": code_digest(),
-        "engines": {name: version(name) for name in _ENGINES},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
+        "rules": {"meaning": rules, **{path.name: _file_digest(path) for path in rule_files(task.name)}},
+        "limits": {path.name: _file_digest(path) for path in (*limit_files(), envelope_file(bench.name))},
+        "policy": {"thinking": spec.think, "retries": 0},
+        "fallback": "hold-safe of the rig, responses of the rules; both in the code",
+        "bench": {"name": bench.name, "embodiment": bench.embodiment, "file": bench.digest},
+        "layout": bench.layout.digest(),
+        "scene": _file_digest(hardware_file("scenes", bench.scene))
+        if bench.scene
+        else "none: no simulated plant",
+        "firmware": no_hardware,
+        "calibration": no_hardware,
+        "wear": no_hardware,
+        **program(),
     }
+    rest = {name: value for name, value in described.items() if name not in FIELDS}
+    named = {name: value for name, value in described.items() if name in FIELDS}
+    return {**facts, **({"model": rest} if rest else {}), **named}
 
 
 def digest(value: object) -> str:
@@ -91,16 +114,28 @@ def digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 @lru_cache(maxsize=1)
-def code_digest() -> str:
-    """Return a digest over every source and data file that can change what a trial does."""
+def program() -> Mapping[str, Json]:
+    """Return what this process computes trials with: every source and data file, lock, libraries, interpreter."""
     root = Path(__file__).parents[2]
-    total = hashlib.sha256()
-    for package in _PACKAGES:
-        for path in sorted((root / package).rglob("*")):
-            if path.suffix in (".py", ".toml", ".xml"):
-                total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
+    code: dict[str, Json] = {
+        str(path.relative_to(root)): _file_digest(path)
+        for package in _PACKAGES
+        for path in sorted((root / package).rglob("*"))
+        if path.suffix in (".py", ".toml", ".xml")
+    }
+    locks = sorted((root / ".ci").glob("*.lock"))
+    return {
+        "code": code,
+        "lock": {path.name: _file_digest(path) for path in locks} if locks else "none: not in a checkout",
+        "engines": {name: version(name) for name in _ENGINES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
 
 
 def trial_folder(out: Path, spec: TrialSpec) -> Path:

@@ -144,20 +144,34 @@ def statement(subject: Mapping[str, str], trial_id: str, seq: int, head: str, cl
         head: Its hash.
         closed_utc: Wall time, ISO 8601.
     """
-    predicate = {
+    predicate: dict[str, object] = {
         "record_schema": RECORD_SCHEMA, "trial_id": trial_id, "seq": seq, "head": head,
         "closed_utc": closed_utc,
     }  # fmt: skip
+    return in_toto(subject, PREDICATE_TYPE, predicate)
+
+
+def in_toto(subject: Mapping[str, str], kind: str, predicate: Mapping[str, object]) -> bytes:
+    """Return an in-toto statement.
+
+    Args:
+        subject: SHA-256 of every file it is about, by name.
+        kind: URI of what is said.
+        predicate: What is said, strict JSON.
+
+    Raises:
+        UsageError: If the predicate is not strict JSON.
+    """
     return strict.dumps(
         {
             "_type": STATEMENT_TYPE,
             "subject": [
                 {"name": name, "digest": {"sha256": digest}} for name, digest in sorted(subject.items())
             ],
-            "predicateType": PREDICATE_TYPE,
-            "predicate": predicate,
+            "predicateType": kind,
+            "predicate": strict.plain(predicate),
         },
-        "checkpoint",
+        "statement",
     )
 
 
@@ -202,8 +216,17 @@ class Checkpoint:
     forged: tuple[str, ...]
 
 
-def opened(data: bytes) -> Checkpoint:
-    """Return what an envelope says and whose signatures hold.
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What an envelope holds, and whose signatures over it hold; nothing of it is believed yet."""
+
+    payload: bytes
+    signers: tuple[str, ...]
+    forged: tuple[str, ...]
+
+
+def unsealed(data: bytes) -> Sealed:
+    """Return what an envelope holds.
 
     Raises:
         ValueError: If it is not an envelope as `envelope` spells it, down to the byte: a spelling
@@ -220,7 +243,17 @@ def opened(data: bytes) -> Checkpoint:
     right = {key_id for key_id, signature in signed if signed_by(key_id, signature, payload)}
     good = tuple(key_id for key_id, _ in signed if key_id in right)
     bad = tuple(key_id for key_id, _ in signed if key_id not in right)
-    said = strict.loads(payload)
+    return Sealed(payload, good, bad)
+
+
+def opened(data: bytes) -> Checkpoint:
+    """Return what a checkpoint's envelope says and whose signatures hold.
+
+    Raises:
+        ValueError: As for `unsealed`; also if it holds something else than a checkpoint.
+    """
+    sealed = unsealed(data)
+    said = strict.loads(sealed.payload)
     match said:
         case {
             "_type": "https://in-toto.io/Statement/v1",
@@ -229,7 +262,7 @@ def opened(data: bytes) -> Checkpoint:
             "predicate": {"record_schema": 1, "trial_id": str(trial_id), "seq": int(seq), "head": str(head)},
         }:
             subject = {str(f["name"]): str(f["digest"]["sha256"]) for f in files}
-            return Checkpoint(subject, trial_id, seq, head, good, bad)
+            return Checkpoint(subject, trial_id, seq, head, sealed.signers, sealed.forged)
         case _:
             raise ValueError("the payload is not a checkpoint of record schema 1")
 
