@@ -133,7 +133,7 @@ def load_limits(paths: Sequence[Path]) -> Mapping[str, Limit]:
 
 def limit_files() -> tuple[Path, ...]:
     """Return the files of limits for people that come with the project."""
-    return (hardware_dir() / "limits" / "person.toml",)
+    return tuple(sorted((hardware_dir() / "limits").glob("person*.toml")))
 
 
 def constants(limits: Mapping[str, Limit]) -> Mapping[str, Constant]:

@@ -44,7 +44,8 @@ class Step(_Strict):
     Attributes:
         does: Name of the act, known to the task's person.
         at_bite: Happens around this bite, counted from 1; or
-        at_share: at this share of the nominal duration.
+        at_share: at this share of the nominal duration; or
+        when: at this moment, known to the task's person ("lifted", "wiped", ...).
         says: What is said with it.
         for_s: How long it lasts, seconds, where it lasts.
         value: A number the act needs.
@@ -53,6 +54,7 @@ class Step(_Strict):
     does: str
     at_bite: Annotated[int, Field(ge=1)] | None = None
     at_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    when: str | None = None
     says: str | None = None
     for_s: Annotated[float, Field(gt=0)] | None = None
     value: float | None = None
@@ -104,6 +106,7 @@ class TaskFile(_Strict):
     """A task's ``task.toml``.
 
     Attributes:
+        bench: The simulated bench the task is made for.
         slow_tick_s: Tick of the slow world, seconds: how finely waiting is simulated.
         observes: Channels shown to the agent, all of audience ``agent``.
         start: Initial values common to all scenarios.
@@ -114,6 +117,7 @@ class TaskFile(_Strict):
     name: str
     family: str
     tier: Literal[1, 2, 3]
+    bench: str = "sim"
     goal: str
     notes: tuple[str, ...]
     tools: tuple[str, ...]

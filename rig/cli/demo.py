@@ -131,7 +131,7 @@ def run_demo(out: Path | None, seed: int, workers: int | None) -> int:
     with console.status("Getting ready: compiling the monitor and the plant (once; kept for the next time)"):
         from rig.cli.demo_work import warm_up
 
-        warm_up()
+        warm_up(dict.fromkeys(item.partition("/")[0] for item, _ in ITEMS))
     try:
         seen = _campaign(console, folder, seed, workers)
     except KeyboardInterrupt:

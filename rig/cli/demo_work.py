@@ -1,5 +1,6 @@
 """What one worker of a campaign does with one trial: run it, grade it, tell what happened in words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from rig.core.clock import clock_text
 from rig.core.record import Record, read
 from rig.trial.run import prepare, run_trial
 from rig.trial.spec import TrialSpec, trial_folder
-from tasks.suite import task_names
+from tasks.suite import load_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,10 @@ class Watched:
     ticks: int
 
 
-def warm_up() -> None:
-    """Compile every kernel, so that workers find it compiled."""
-    for task in task_names():
-        prepare(task, "sim")
+def warm_up(tasks: Iterable[str]) -> None:
+    """Compile the kernels of some tasks, so that workers find them compiled."""
+    for task in tasks:
+        prepare(task, load_task(task).file.bench)
 
 
 def watch(out: Path, spec: TrialSpec) -> Watched:
