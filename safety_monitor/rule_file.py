@@ -54,7 +54,6 @@ class _RuleFile(BaseModel):
     status: Text
     review_date: datetime.date
     order: list[Responding] | None = None
-    common: bool = True
     rule: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], _RuleTable]
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -19,8 +18,6 @@ __all__ = ["ACTUATING", "Response", "Rule", "RuleSet", "load_rules", "rule_files
 def rule_files(task: str) -> tuple[Path, ...]:
     """Return the rule files of a task: those common to all, then its own.
 
-    A file that says ``common = false`` stands alone: its bench has none of what the common rules watch.
-
     Raises:
         UsageError: If the task has none; the message lists the tasks that have.
     """
@@ -28,8 +25,7 @@ def rule_files(task: str) -> tuple[Path, ...]:
     path = folder / f"{task}.toml"
     if task == "common" or not path.is_file():
         raise unknown("task with rules", task, [p.stem for p in folder.glob("*.toml") if p.stem != "common"])
-    alone = tomllib.loads(path.read_text()).get("common", True) is False
-    return (path,) if alone else (folder / "common.toml", path)
+    return (folder / "common.toml", path)
 
 
 def load_rules(

@@ -106,7 +106,6 @@ class TaskFile(_Strict):
     """A task's ``task.toml``.
 
     Attributes:
-        bench: The simulated bench the task is made for.
         slow_tick_s: Tick of the slow world, seconds: how finely waiting is simulated.
         observes: Channels shown to the agent, all of audience ``agent``.
         start: Initial values common to all scenarios.
@@ -117,7 +116,6 @@ class TaskFile(_Strict):
     name: str
     family: str
     tier: Literal[1, 2, 3]
-    bench: str = "sim"
     goal: str
     notes: tuple[str, ...]
     tools: tuple[str, ...]

@@ -64,9 +64,7 @@ def trial(
     ],
     agent: Annotated[str, typer.Option(help="careful, hasty, refuse, or planted(RATE_PER_HOUR).")],
     out: Annotated[Path, typer.Option(help="Folder under which the record is written.")],
-    bench: Annotated[
-        str | None, typer.Option(help="Bench (see runrig bench list); by default the task's.")
-    ] = None,
+    bench: Annotated[str, typer.Option(help="Bench (see runrig bench list).")] = "sim",
     length: Annotated[str | None, typer.Option(help="Length of the task; by default its shortest.")] = None,
     scenario: Annotated[str | None, typer.Option(help="Scenario; by default the task's first.")] = None,
     seed: Annotated[int, typer.Option(help="Seeds the person, the sensors and the agent.")] = 0,
@@ -263,15 +261,13 @@ def bench_show(
 
 Task = Annotated[str, typer.Argument(help="Name of the task.", show_default=False)]
 RuleName = Annotated[str, typer.Argument(help="Id of the rule.", show_default=False)]
-BenchName = Annotated[
-    str | None, typer.Option(help="Bench whose channels the rules read; by default the task's.")
-]
+BenchName = Annotated[str, typer.Option(help="Bench whose channels the rules read.")]
 
 
 @rules_app.command("list")
 def rules_list(
     task: Annotated[str | None, typer.Argument(help="Task; by default all.", show_default=False)] = None,
-    bench: BenchName = None,
+    bench: BenchName = "sim",
     as_json: Json = False,
 ) -> int:
     """List the rules: what each guards against, what it does, and what it says."""
@@ -281,7 +277,7 @@ def rules_list(
 
 
 @rules_app.command("show")
-def rules_show(task: Task, rule: RuleName, bench: BenchName = None, as_json: Json = False) -> int:
+def rules_show(task: Task, rule: RuleName, bench: BenchName = "sim", as_json: Json = False) -> int:
     """Read one rule back: what it says, why, and what happens when it is broken or not known."""
     from rig.cli.rules import show_one
 
@@ -289,7 +285,7 @@ def rules_show(task: Task, rule: RuleName, bench: BenchName = None, as_json: Jso
 
 
 @rules_app.command("explain")
-def rules_explain(task: Task, rule: RuleName, bench: BenchName = None, as_json: Json = False) -> int:
+def rules_explain(task: Task, rule: RuleName, bench: BenchName = "sim", as_json: Json = False) -> int:
     """Read one rule back with pictures of what breaks it, and of what only just does not."""
     from rig.cli.rules import explain_one
 
@@ -299,7 +295,7 @@ def rules_explain(task: Task, rule: RuleName, bench: BenchName = None, as_json: 
 @rules_app.command("check")
 def rules_check(
     files: Annotated[list[Path], typer.Argument(help="Rule files, checked together.", show_default=False)],
-    bench: BenchName = None,
+    bench: BenchName = "sim",
     as_json: Json = False,
 ) -> int:
     """Check rule files without using them."""

@@ -32,18 +32,10 @@ def rules_of(task: str, layout: Layout) -> RuleSet:
     return load_rules(rule_files(load_task(task).name), layout)
 
 
-def layout_of(task: str, bench: str | None) -> Layout:
-    """Return the channels of a bench, by default of the one the task is made for.
-
-    Raises:
-        UsageError: If there is no such task or bench.
-    """
-    return load_bench(bench or load_task(task).file.bench).layout
-
-
-def list_all(task: str | None, bench: str | None, as_json_: bool) -> int:
+def list_all(task: str | None, bench: str, as_json_: bool) -> int:
     """Print the rules of one task or of all."""
-    sets = {name: rules_of(name, layout_of(name, bench)) for name in ([task] if task else task_names())}
+    layout = load_bench(bench).layout
+    sets = {name: rules_of(name, layout) for name in ([task] if task else task_names())}
     if as_json_:
         print_json(
             {
@@ -65,9 +57,9 @@ def list_all(task: str | None, bench: str | None, as_json_: bool) -> int:
     return 0
 
 
-def show_one(task: str, rule: str, bench: str | None, as_json_: bool) -> int:
+def show_one(task: str, rule: str, bench: str, as_json_: bool) -> int:
     """Print the read-back of one rule."""
-    layout = layout_of(task, bench)
+    layout = load_bench(bench).layout
     found = rules_of(task, layout)[rule]
     if as_json_:
         print_json(as_json(found))
@@ -76,9 +68,9 @@ def show_one(task: str, rule: str, bench: str | None, as_json_: bool) -> int:
     return 0
 
 
-def explain_one(task: str, rule: str, bench: str | None, as_json_: bool) -> int:
+def explain_one(task: str, rule: str, bench: str, as_json_: bool) -> int:
     """Print one rule with examples beside its boundary; exit 1 where no example breaks it."""
-    layout = layout_of(task, bench)
+    layout = load_bench(bench).layout
     found = rules_of(task, layout)[rule]
     pairs = examples(found, layout, np.random.default_rng(7), 3)
     if as_json_:
@@ -103,11 +95,11 @@ def _script(script: Script) -> list[dict[str, Any]]:
     ]
 
 
-def check_files(files: Sequence[Path], bench: str | None, as_json_: bool) -> int:
+def check_files(files: Sequence[Path], bench: str, as_json_: bool) -> int:
     """Check rule files together without using them; exit 1 when something is wrong or there are no rules."""
     if missing := [str(f) for f in files if not f.is_file()]:
         raise UsageError(f"no such file: {', '.join(missing)}")
-    found = check_rules(files, load_bench(bench or "sim").layout)
+    found = check_rules(files, load_bench(bench).layout)
     if as_json_:
         print_json({"ok": found.ok, "rules": found.rules, "mistakes": found.mistakes, "digest": found.digest})
     else:

@@ -15,13 +15,13 @@ from rig.core.errors import RigFault, UsageError
 from rig.core.record import read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec, trial_folder
-from tasks.suite import load_item, load_task
+from tasks.suite import load_task
 
 MAX_TRIALS = 100_000
 
 
 def run_trials(
-    task: str, length: str | None, scenario: str | None, *, agent: str, bench: str | None, seed: int, trials: int,
+    task: str, length: str | None, scenario: str | None, *, agent: str, bench: str, seed: int, trials: int,
     monitor: str, think: str, out: Path, as_json: bool,
 ) -> int:  # fmt: skip
     """Run ``trials`` trials with consecutive seeds and print each grade."""
@@ -30,9 +30,8 @@ def run_trials(
             f"--trials {trials}: give a number from 1 to {MAX_TRIALS}; with no trial nothing is assessed"
         )
     check_agent(agent)
-    item = item_key(task, length, scenario)
-    bench = bench or load_item(item).task.file.bench
     load_bench(bench)
+    item = item_key(task, length, scenario)
     specs = [
         TrialSpec(item=item, agent=agent, bench=bench, monitor=monitor, seed=seed + i, think=think)
         for i in range(trials)
@@ -83,6 +82,8 @@ def item_key(task: str, length: str | None, scenario: str | None) -> str:
             raise UsageError(
                 f"{task} is a whole item; leave --length and --scenario out, or give only the task"
             )
+        from tasks.suite import load_item
+
         return load_item(task).key
     loaded = load_task(task)
     return loaded.item(
