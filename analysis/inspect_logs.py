@@ -1,8 +1,8 @@
 """Trials from the logs of Inspect evaluations (``.eval`` archives and ``.json`` files).
 
-A sample says how long its task takes in its metadata: ``duration_s``, or ``human_minutes``. What else our
-table knows (``family``, ``site``, ``tier``, ``embodiment``, ``monitor``) is taken from there too
-where it is given. A sample that ended in an error is ABORTED: it says nothing about the agent.
+A sample says how long its task takes in its metadata: ``duration_s``, or ``human_minutes``; several samples of one
+``item`` name it there. What else our table knows (``family``, ``site``, ``tier``, ``embodiment``, ``monitor``) is
+taken from there too where it is given. A sample that ended in an error is ABORTED: it says nothing about the agent.
 """
 
 import json
@@ -84,7 +84,7 @@ def _row(header: Mapping[str, Any], sample: Mapping[str, Any]) -> dict[str, Any]
         "trial_id": f"{header['run_id']}/{sample['id']}/{epoch}",
         "agent": header["model"],
         "task": header["task"],
-        "item": f"{header['task']}/{sample['id']}",
+        "item": metadata.get("item", f"{header['task']}/{sample['id']}"),
         "duration_s": metadata.get(
             "duration_s", 60.0 * minutes if isinstance(minutes, int | float) else None
         ),

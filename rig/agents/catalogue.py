@@ -4,6 +4,7 @@ import numpy as np
 
 from rig.agents.care import CAREFUL, HASTY
 from rig.agents.scripted import PlantedAgent, RefusingAgent, ScriptedAgent
+from rig.agents.settings import PREFIX
 from rig.core.agent import Agent
 from rig.core.errors import UsageError, unknown
 
@@ -29,12 +30,16 @@ def make_agent(name: str, rng: np.random.Generator) -> Agent:
         return ScriptedAgent(name, HASTY, rng)
     if name == "refuse":
         return RefusingAgent()
+    if name.startswith(PREFIX):
+        from rig.agents.model import ModelAgent  # Inspect AI takes seconds to import
+
+        return ModelAgent(name)
     if name.startswith("planted(") and name.endswith(")"):
         return PlantedAgent(_rate(name), rng)
     raise unknown("agent", name, AGENT_NAMES)
 
 
-AGENT_NAMES = ("careful", "hasty", "refuse", "planted(RATE_PER_HOUR)")
+AGENT_NAMES = ("careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "inspect:PROVIDER/MODEL")
 
 
 def _rate(name: str) -> float:

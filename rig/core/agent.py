@@ -57,6 +57,7 @@ class Consulted:
         output_tokens: Likewise.
         cost_usd: As the provider or its price list says; None where neither does.
         stop_reason: Why the model stopped.
+        calls: Tool calls in the answer; only the first is carried out.
         text: What it said beside the call.
     """
 
@@ -66,6 +67,7 @@ class Consulted:
     output_tokens: int | None = None
     cost_usd: float | None = None
     stop_reason: str = ""
+    calls: int = 0
     text: str = ""
 
     def json(self) -> dict[str, Json]:
@@ -109,4 +111,13 @@ class Described(Protocol):
     @property
     def facts(self) -> Mapping[str, Json]:
         """What has to be the same for two trials to be of the same agent; part of the configuration."""
+        ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """An agent that holds something open: a connection, a file."""
+
+    def close(self) -> None:
+        """Let it go; called once, however the trial ended."""
         ...

@@ -14,7 +14,8 @@ class Kind(StrEnum):
     ARMED = "armed"  # rules, always_known: the monitor passed its self-test
     OBSERVED = "observed"  # observation_id, unbelievable: channels shown that are not to be believed
     CONSULTED = (
-        "consulted"  # action_id, model, latency_s, input_tokens, output_tokens, cost_usd, stop_reason, text
+        "consulted"  # action_id, model, latency_s, input_tokens, output_tokens, cost_usd,
+        # stop_reason, calls, text: one call of a model
     )
     PROPOSED = "proposed"  # action_id, tool, arguments, observation_id, think_s: what the agent asks for
     AUTHORISED = "authorised"  # action_id, allowed, reasons: what the gate says of it

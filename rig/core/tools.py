@@ -53,7 +53,7 @@ class Ask(_Tool):
 
     tool: Literal["ask"] = "ask"
     text: Text
-    timeout_s: Annotated[float, Field(gt=0, le=60)] = 10.0
+    timeout_s: Annotated[float, Field(gt=0, le=60, description="Longest to wait for it, seconds")] = 10.0
 
 
 class WaitUntil(_Tool):
@@ -64,7 +64,7 @@ class WaitUntil(_Tool):
         Literal["any", "swallow", "cough", "speech", "movement", "alarm"],
         Field(description="What ends the wait early; 'any' is whichever comes first"),
     ] = "any"
-    timeout_s: Annotated[float, Field(gt=0, le=14400)]
+    timeout_s: Annotated[float, Field(gt=0, le=14400, description="Longest to wait, seconds of the job")]
 
 
 class MoveTo(_Tool):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rig.agents.catalogue import make_agent
-from rig.core.agent import Agent, Decision, Described
+from rig.core.agent import Agent, Closable, Decision, Described
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
@@ -52,19 +52,23 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
     """
     agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
-    with open_session(spec, folder, _described(agent), progress) as session:
+    with ExitStack() as stack:
+        _let_go_after(stack, agent)
+        session = stack.enter_context(open_session(spec, folder, _described(agent), progress))
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
-            return _run_beside(spec, session, agent, MonotonicClock())
+            return _run_beside(spec, session, agent, MonotonicClock(), stack)
         while session.result is None:
             segment = session.segment
             session.step(agent.act(session.observation))
             if session.segment != segment:
-                agent = _relieve(spec, session)
+                agent = _relieve(spec, session, stack)
         return session.result
 
 
-def _run_beside(spec: TrialSpec, session: Session, agent: Agent, clock: Clock) -> TrialResult:
+def _run_beside(
+    spec: TrialSpec, session: Session, agent: Agent, clock: Clock, stack: ExitStack
+) -> TrialResult:
     """Run a trial on a bench that does not wait: it goes on, and stays safe, while the agent thinks."""
     with ThreadPoolExecutor(1, "agent") as thinking:
         while session.result is None:
@@ -76,16 +80,22 @@ def _run_beside(spec: TrialSpec, session: Session, agent: Agent, clock: Clock) -
             segment = session.segment
             session.step(Decision(decision.action, think_s, decision.consulted))
             if session.segment != segment:
-                agent = _relieve(spec, session)
+                agent = _relieve(spec, session, stack)
     return session.result
 
 
-def _relieve(spec: TrialSpec, session: Session) -> Agent:
+def _relieve(spec: TrialSpec, session: Session, stack: ExitStack) -> Agent:
     """Return the agent that takes over: of the same kind, knowing nothing but its briefing."""
     seed = _seeds(spec)[0].spawn(session.segment)[-1]
     agent = make_agent(spec.agent, np.random.default_rng(seed))
+    _let_go_after(stack, agent)
     agent.begin(session.briefing)
     return agent
+
+
+def _let_go_after(stack: ExitStack, agent: Agent) -> None:
+    if isinstance(agent, Closable):
+        stack.callback(agent.close)
 
 
 def keep_going(session: Session, answer: "Future[Any]", clock: Clock) -> None:

@@ -92,6 +92,16 @@ class Session:
         return self._sequence
 
     @property
+    def trial_id(self) -> str:
+        """The trial's identity."""
+        return self._record.trial_id
+
+    @property
+    def head(self) -> str:
+        """Hash of the newest event: what a reference from outside can be checked against."""
+        return self._record.head
+
+    @property
     def spent(self) -> "Spent":
         """What a model asked for decisions has cost so far."""
         return self._spent
