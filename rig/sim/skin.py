@@ -72,7 +72,8 @@ def read_mat(plant: Plant, senses: Senses, dt_s: float, t_ns: int) -> None:
     """Let the mat add up its own dose over ``dt_s`` from what it believes the pressures to be.
 
     A mat that is stuck or dead keeps its last image; one that reads too much or too little sees
-    every site scaled alike.
+    every site scaled alike. The image is smoothed over `mat_smoothing_s`: a single noisy sample under
+    the relief pressure is no relief, and adding it up as such would hide a dose that grows.
     """
     world, p, skin, c = plant.world[0], plant.parameters[0], plant.skin, senses.mat
     blind, gain = False, 1.0
@@ -83,10 +84,13 @@ def read_mat(plant: Plant, senses: Senses, dt_s: float, t_ns: int) -> None:
             gain = shown / world.mat_pressure
         blind = blind or math.isnan(gain)
     loads = pressures(world, p)
-    worst = 0.0
+    worst, share = 0.0, 1.0 - math.exp(-dt_s / p.mat_smoothing_s)
     for i in range(skin.shape[1]):
         if not blind:
-            skin[IMAGE, i] = gain * loads[i]
+            seen = gain * loads[i]
+            skin[IMAGE, i] = (
+                seen if skin[IMAGE, i] == 0.0 else skin[IMAGE, i] + share * (seen - skin[IMAGE, i])
+            )
         skin[MAT, i] = _grown(skin[MAT, i], skin[IMAGE, i], dt_s, p)
         worst = max(worst, skin[MAT, i])
     world.mat_dose = worst

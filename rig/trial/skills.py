@@ -3,8 +3,6 @@
 Pure: a skill sees setpoints and readings and returns phases; it moves nothing.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from rig.core.bench import BenchSpec
@@ -14,6 +12,7 @@ from rig.core.tools import Act, Action, MoveTo, SetBed
 from rig.core.watch import Guard
 from rig.kinematics import Kinematics, Pose
 from rig.trial.phases import ALL, BED_TICK_NS, Here, Phase, Skill
+from rig.trial.profiles import Profile, profiles
 
 MOTOR_PAUSE_TICKS = 10
 TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
@@ -21,18 +20,6 @@ FLAT_FOR_TURN_DEG = 30.0
 TAKE_WAIT_S = 3.0
 SCOOP_TICKS = 300
 UNGUARDED_N = 50.0
-
-# Speed limits of the spoon tip by distance to the lips: (nearer than, metres per second).
-# Slow follows the design equation of a braced head: a 1 N trip with 8 ms reaction stays under 10 N
-# on the lips up to about 10 mm/s; outside 100 mm the reduced manual speed of robots, 250 mm/s.
-Profile = tuple[tuple[float, float], ...]
-PROFILES: Mapping[str, Profile] = {
-    "slow": ((0.022, 0.008), (0.110, 0.040), (np.inf, 0.200)),
-    "normal": ((0.022, 0.030), (0.110, 0.050), (np.inf, 0.250)),
-    "fast": ((0.022, 0.120), (0.110, 0.180), (np.inf, 0.250)),
-}
-INTO_MOUTH: Profile = ((np.inf, 0.010),)
-OUT_OF_MOUTH: Profile = ((0.022, 0.020), (np.inf, 0.100))
 CLEAR_SLACK_M = 0.002
 
 
@@ -83,13 +70,13 @@ def withdraw(here: Here) -> Skill:
     lips, clear = (here.arm.place(name, here.yaw_deg).position for name in ("lips", "near_mouth"))
     if from_lips_m(here) >= np.linalg.norm(clear - lips) - CLEAR_SLACK_M:
         return Skill((), retreats=True)
-    return Skill((_path(here, "near_mouth", OUT_OF_MOUTH),), retreats=True)
+    return Skill((_path(here, "near_mouth", profiles()["out_of_mouth"]),), retreats=True)
 
 
 def park(here: Here) -> Skill:
     """Go to the rest place by way of the place before the mouth."""
     back = withdraw(here).phases
-    return Skill((*back, _path(here.after(back), "rest", PROFILES["normal"])), retreats=True)
+    return Skill((*back, _path(here.after(back), "rest", profiles()["normal"])), retreats=True)
 
 
 def _path(here: Here, place: str, profile: Profile, guards: tuple[Guard, ...] = ()) -> Phase:
@@ -134,21 +121,21 @@ def _legs(
 def _move(action: MoveTo, here: Here) -> Skill:
     guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
     towards = action.target in ("near_mouth", "lips")
-    path = _path(here, action.target, PROFILES[action.speed], guards)
+    path = _path(here, action.target, profiles()[action.speed], guards)
     intents = {"intent.mouth": 1.0, "intent.push": _push_n(action.guard_n)} if towards else {}
     return Skill((path,), intents, retreats=action.target == "rest")
 
 
 def _scoop(here: Here) -> Skill:
-    down = _path(here, "bowl", PROFILES["normal"])
+    down = _path(here, "bowl", profiles()["normal"])
     still = Phase(np.repeat(down.rows[-1:], SCOOP_TICKS, axis=0), here.bench.tick_ns)
-    up = _path(here.after([down]), "rest", PROFILES["normal"])
+    up = _path(here.after([down]), "rest", profiles()["normal"])
     return Skill((down, still, up))
 
 
 def _transfer(action: Act, here: Here, snapshot: Snapshot) -> Skill:
     guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
-    into = _path(here, "inside", INTO_MOUTH, guards)
+    into = _path(here, "inside", profiles()["into_mouth"], guards)
     waits = round(TAKE_WAIT_S * 1e9 / here.bench.tick_ns)
     taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
     wait = Phase(np.repeat(into.rows[-1:], waits, axis=0), here.bench.tick_ns, until=taken)

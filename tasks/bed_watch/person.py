@@ -17,7 +17,8 @@ from tasks.scene import Scene
 
 TURNED_DEG = 15.0  # a tilt from here on counts as lying on that side
 WOKEN_NS = nanoseconds(180.0)  # spoken to in his sleep, and nothing followed within this time
-HAND_ROLL_DEG = 25.0
+HAND_ROLL_DEG = 30.0  # the usual side tilt; a smaller one leaves the sacrum loaded
+TURNS_BY_HAND_NS = nanoseconds(2 * 3600.0)  # the turning plan, kept by a carer who stays
 NEVER = 1e6
 _FALL_MPS = 1.5
 _FALL_NS = nanoseconds(1.0)
@@ -137,7 +138,12 @@ class BedWatchPerson:
                         self._turn_by_hand()
                 if at_ns >= self._blind_from_ns:
                     agenda.drop("carer leaves")
+                    agenda.drop("carer turns")
+                    agenda.put(at_ns + TURNS_BY_HAND_NS, "carer turns")
                     scene.did("the carer stays: the mat is broken")
+            case "carer turns":
+                self._turn_by_hand()
+                agenda.put(at_ns + TURNS_BY_HAND_NS, act)
             case "carer leaves":
                 self._carer.leaves(scene)
             case _:
