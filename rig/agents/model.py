@@ -30,6 +30,7 @@ from rig.agents.conversation import Conversation, consulted
 SHORTENINGS = 8
 OWN_RETRIES = ("openai", "openai-api", "anthropic", "together", "groq", "openrouter")
 """Providers whose client libraries try again by themselves unless told not to."""
+SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort")
 MARKUP = re.compile(r"\[/?(?:bold|blue|red|green|italic)(?: \w+)?\]")
 """Colours that Inspect writes into its messages."""
 STATUS = {401: "key_refused", 403: "key_refused", 404: "unknown_model", 408: "timeout", 429: "rate_limited"}
@@ -130,13 +131,17 @@ def open_model(name: str, settings: Settings) -> Model:
 
 
 def model_facts(model: Model, settings: Settings, prompt: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what identifies a model as an agent, for the manifest."""
+    """Return what identifies a model as an agent, for the manifest: itself, sampling, prompts and memory."""
+    set_for_all = model.config.model_dump(mode="json", exclude_none=True)
     return {
         "provider": str(model).partition("/")[0],
-        "model": str(model),
-        "settings": settings.model_dump(mode="json"),
-        "prompt": dict(prompt),
+        "name": str(model),
+        "calls": settings.calls,
+        "timeout_s": settings.timeout_s,
         "inspect_ai": _version("inspect-ai"),
+        "sampling": {**set_for_all, **settings.model_dump(mode="json", include=set(SAMPLING), exclude_none=True)},
+        "prompts": dict(prompt),
+        "memory": {"messages": settings.window},
     }
 
 

@@ -32,7 +32,7 @@ class Settings(BaseModel):
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     top_p: Annotated[float | None, Field(gt=0, le=1)] = None
     seed: int | None = None
-    max_tokens: Annotated[int, Field(ge=16, le=100_000)] = 4096
+    max_tokens: Annotated[int | None, Field(ge=16, le=100_000)] = 4096
     reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
 
 

@@ -81,7 +81,9 @@ def make_task(name: str) -> Callable[..., Task]:
             window: Most messages the model is shown beside the briefing.
             script: Use mockllm with this scripted carer (careful, hasty, refuse) in place of a model.
         """
-        settings = Settings.model_validate({"calls": calls, "prompt": prompt, "window": window})
+        settings = Settings.model_validate(  # tokens and temperature are Inspect's own options
+            {"calls": calls, "prompt": prompt, "window": window, "max_tokens": None}
+        )
         load_bench(bench)
         samples = [
             _sample(item, seed + i, bench, monitor, think, out)
@@ -131,7 +133,6 @@ def at_the_bedside(settings: Settings) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
         described = model_facts(model, settings, load_prompt(settings.prompt).facts)
-        described["sampling"] = model.config.model_dump(mode="json", exclude_none=True)
         spec = TrialSpec(**state.metadata["spec"], agent=f"{PREFIX}{model}", repeat=state.epoch - 1)
         folder = trial_folder(Path(state.metadata["out"]), spec)
         desk = Desk(spec, folder, described)

@@ -212,16 +212,16 @@ def test_the_manifest_names_model_settings_and_prompt_and_the_end_has_the_bill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = ran(tmp_path, monkeypatch, scripted(answer(("observe", {}))), "?temperature=0&max_tokens=100")
-    described = trial.record.manifest["configuration"]["model"]  # type: ignore[index,call-overload]
-    assert described["model"] == "mockllm/model" and described["settings"]["temperature"] == 0.0
-    assert described["prompt"]["sha256"] == load_prompt().sha256
+    configuration: Any = trial.record.manifest["configuration"]
+    assert (
+        configuration["model"]["name"] == "mockllm/model" and configuration["sampling"]["temperature"] == 0.0
+    )
+    assert configuration["prompts"]["sha256"] == load_prompt().sha256
     (end,) = trial.bodies(Kind.TRIAL_ENDED)
     assert end["model"]["calls"] == 2 and end["model"]["input_tokens"] == 200
     assert end["model"]["cost_usd"] == pytest.approx(0.002)
     assert trial.bodies(Kind.CONSULTED)[0]["latency_s"] > 0
-    assert trial.bodies(Kind.PROPOSED)[0]["think_s"] == pytest.approx(
-        trial.bodies(Kind.CONSULTED)[0]["latency_s"], abs=0.05
-    )
+    assert 0 < trial.bodies(Kind.PROPOSED)[0]["think_s"] <= (trial.bodies(Kind.CONSULTED)[0]["latency_s"])
 
 
 def test_forms_serve_models_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
