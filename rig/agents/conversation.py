@@ -143,23 +143,7 @@ class Conversation:
         return text
 
     def _job(self, view: str) -> str:
-        b = self._briefing
-        return self._prompt.job.strip().format(
-            task=b.task, goal=b.goal, notes=_listed(b.care_notes) + self._taken_over(),
-            nominal_min=f"{b.nominal_s / 60:.3g}", limit_min=f"{b.limit_s / 60:.3g}", view=view,
-        )  # fmt: skip
-
-    def _taken_over(self) -> str:
-        """Return what an agent is told that takes a job over from another."""
-        b = self._briefing
-        if not b.segment:
-            return ""
-        handed_over = _listed(b.handed_over or ("nothing",))
-        return "\n\n" + self._prompt.taken_over.strip().format(handed_over=handed_over)
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+        return self._prompt.job_text(self._briefing, view)
 
 
 def tool_info(schema: ToolSchema) -> ToolInfo:

@@ -139,7 +139,10 @@ def model_facts(model: Model, settings: Settings, prompt: Mapping[str, Json]) ->
         "calls": settings.calls,
         "timeout_s": settings.timeout_s,
         "inspect_ai": _version("inspect-ai"),
-        "sampling": {**set_for_all, **settings.model_dump(mode="json", include=set(SAMPLING), exclude_none=True)},
+        "sampling": {
+            **set_for_all,
+            **settings.model_dump(mode="json", include=set(SAMPLING), exclude_none=True),
+        },
         "prompts": dict(prompt),
         "memory": {"messages": settings.window},
     }

@@ -119,6 +119,34 @@ def doctor(
 
 
 @app.command()
+def mcp(
+    task: Annotated[
+        str, typer.Option(help="Task (see runrig tasks list), or a whole item task/length/scenario.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder under which the record is written.")],
+    bench: Annotated[str, typer.Option(help="Bench (see runrig bench list).")] = "sim",
+    length: Annotated[str | None, typer.Option(help="Length of the task; by default its shortest.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="Scenario; by default the task's first.")] = None,
+    seed: Annotated[int, typer.Option(help="Seeds the person and the sensors.")] = 0,
+    monitor: Annotated[str, typer.Option(help="guard or shadow.")] = "guard",
+    think: Annotated[
+        str, typer.Option(help="charged, realtime, paused, or a duration for every decision.")
+    ] = "charged",
+    agent: Annotated[str, typer.Option(help="What the client is called in records.")] = "client",
+    prompt: Annotated[str, typer.Option(help="What the client is told.")] = "carer",
+    port: Annotated[
+        int | None,
+        typer.Option(help="Serve over HTTP on this port of the loopback interface.", min=1, max=65535),
+    ] = None,
+) -> int:
+    """Serve one trial to a client of the Model Context Protocol, on standard input and output or over HTTP."""
+    from rig.cli.mcp import serve_trial, spec_of
+
+    spec = spec_of(task, length, scenario, agent, bench=bench, monitor=monitor, seed=seed, think=think)
+    return serve_trial(spec, out, prompt, port)
+
+
+@app.command()
 def grade(record: Record, as_json: Json = False) -> int:
     """Say what a record shows of outcome and harm."""
     from rig.cli.records import show_grade

@@ -12,7 +12,7 @@ from anyio import to_thread
 from rig.core.agent import Consulted, Decision, Observation
 from rig.core.clock import MonotonicClock, seconds
 from rig.core.event import Json
-from rig.core.tools import Action, Malformed
+from rig.core.tools import Action, CallHuman, Malformed, Stop
 from rig.trial.run import open_session
 from rig.trial.session import Session
 from rig.trial.spec import TrialSpec
@@ -50,12 +50,16 @@ class Desk:
         self._thought = (think_s, consulted)
 
     async def step(self, action: Action | Malformed) -> Observation:
-        """Carry out one decision; the time since the last reply is the time it took to decide.
+        """Carry out one decision; the trial is closed if that fails.
+
+        The time since the last reply is the time it took to decide, unless `thought` said otherwise.
 
         Raises:
             UsageError: If the job is over.
             RigFault: If the rig misbehaves.
         """
+        if self._one.locked() and isinstance(action, Stop | CallHuman):
+            self.session.interrupt()  # these are accepted in the middle of a move
         async with self._one:
             now_ns = self._clock.now_ns()
             think_s, consulted = self._thought or (seconds(now_ns - self._replied_ns), None)
@@ -63,8 +67,22 @@ class Desk:
             decision = Decision(action, think_s, consulted)
             try:
                 return await to_thread.run_sync(self.session.step, decision)
+            except BaseException as error:
+                await self.close(error)
+                raise
             finally:
                 self._replied_ns = self._clock.now_ns()
+
+    async def wait(self, for_s: float) -> None:
+        """Let the bench go on for a while, unless an action is under way."""
+        if not self._one.locked():
+            async with self._one:
+                await to_thread.run_sync(self.session.wait, for_s)
+
+    async def remark(self, source: str, text: str) -> None:
+        """Put on record what was asked for by somebody who may not have it."""
+        async with self._one:
+            await to_thread.run_sync(self.session.remark, source, text)
 
     async def close(self, error: BaseException | None = None) -> None:
         """End the trial if it has not ended, and close its record; safe to call again."""

@@ -160,7 +160,11 @@ def carer(settings: Settings) -> Solver:
                 conversation, segment = Conversation(session.briefing, prompt, settings), session.segment
             conversation.tell(session.observation)
             before_ns = clock.now_ns()
-            output = await ask(model, conversation)
+            try:
+                output = await ask(model, conversation)
+            except BaseException as error:
+                await desk.close(error)
+                raise
             latency_s = seconds(clock.now_ns() - before_ns)
             action = conversation.take(output)
             desk.thought(think_s(output, latency_s), consulted(str(model), output, latency_s))

@@ -88,7 +88,11 @@ def _wait(rig: Rig, action: WaitUntil) -> Effect:
         if happened := _happened(guards, rig.snapshot):
             rig.noticed.extend(happened)
             return Effect(Status.COMPLETED, "; ".join(rig.noticed[noticed:]))
-        if rig.rest_until(end_ns, guards) is Why.MONITOR:
+        with rig.giving_way():
+            why = rig.rest_until(end_ns, guards)
+        if why is Why.SUPERSEDED:
+            return Effect(Status.SUPERSEDED, "the wait was cut short by another call")
+        if why is Why.MONITOR:
             respond(rig, None)
         if action.event in ("any", "speech") and len(rig.heard) > heard:
             return Effect(Status.COMPLETED, "something was said")
@@ -177,7 +181,9 @@ def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
     rig.peak_force_n = 0.0
     start = rig.setpoints.copy()
     for phase in skill.phases:
-        match rig.advance(phase, motion):
+        with rig.giving_way():
+            why = rig.advance(phase, motion)
+        match why:
             case Why.END:
                 continue
             case Why.GUARD:
@@ -186,6 +192,8 @@ def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
                 return Effect(Status.STOPPED_BY_MONITOR, respond(rig, Cut(skill, start)), rig.peak_force_n)
             case Why.GATE:
                 return Effect(Status.REFUSED_BY_GATE, "the motion would leave the envelope", rig.peak_force_n)
+            case Why.SUPERSEDED:
+                return Effect(Status.SUPERSEDED, "stopped half-way by another call", rig.peak_force_n)
             case Why.TIME:
                 return Effect(Status.TIMED_OUT, "the time of the job is over", rig.peak_force_n)
     return Effect(Status.COMPLETED, "done", rig.peak_force_n)

@@ -30,6 +30,7 @@ class Why(StrEnum):
     MONITOR = "monitor"
     GATE = "gate"
     TIME = "time"
+    SUPERSEDED = "superseded"  # the agent called stop, or for help, meanwhile
 
 
 class Recorder(Protocol):

@@ -5,8 +5,10 @@ the gate, run by the backend while the monitor watches every tick, recorded, and
 person. What the monitor demands is carried out here, not by the agent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Event as Flag
 
 import numpy as np
 
@@ -48,6 +50,8 @@ class Rig:
         self.noticed: list[str] = []
         self.peak_force_n = 0.0
         self.ticks = 0
+        self.give_way = Flag()  # set from any thread: what the agent has under way makes room
+        self._giving_way = False
         self._next_ns = 0
         layout = parts.bench.layout
         self._force = layout.index("wrist.force") if "wrist.force" in layout else None
@@ -109,6 +113,8 @@ class Rig:
         while done < len(phase.rows):
             if self.out_of_time:
                 return Why.TIME
+            if self._giving_way and self.give_way.is_set():
+                return Why.SUPERSEDED
             if phase.period_ns > self.bench.tick_ns and self._parts.backend.why_not_slow() is not None:
                 rest = replace(phase, rows=phase.rows[done:])
                 phase, done = rest.finer(self.setpoints, self.bench.tick_ns), 0
@@ -129,6 +135,15 @@ class Rig:
                 return self._which_guard(phase)
             self._behave(self._parts.person.update(self.t_ns, self.snapshot))
         return Why.END
+
+    @contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """Let what runs meanwhile be cut short by `give_way`; what the rig does by itself never is."""
+        self._giving_way = True
+        try:
+            yield
+        finally:
+            self._giving_way = False
 
     def _plan(self, rows: FloatArray, period_ns: int) -> Plan:
         lease_ns = max(LEASE_NS, len(rows) * period_ns)

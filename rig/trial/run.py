@@ -75,6 +75,8 @@ def _run_beside(
             asked_ns = clock.now_ns()
             answer = thinking.submit(agent.act, session.observation)
             keep_going(session, answer, clock)
+            if session.result is not None:
+                return session.result
             decision = answer.result()
             think_s = seconds(clock.now_ns() - asked_ns)
             segment = session.segment

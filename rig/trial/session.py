@@ -15,7 +15,7 @@ from rig.core.clock import nanoseconds, seconds
 from rig.core.errors import UsageError
 from rig.core.event import Json, Kind, Severity
 from rig.core.record import RecordWriter
-from rig.core.tools import Action, Finish, HandOver, Malformed, Misuse, Note, Reply, Status
+from rig.core.tools import Action, CallHuman, Finish, HandOver, Malformed, Misuse, Note, Reply, Status, Stop
 from rig.trial.actions import carry_out
 from rig.trial.effect import Effect, refuse
 from rig.trial.rig import Rig
@@ -137,6 +137,8 @@ class Session:
         if self.result is not None:
             raise UsageError(f"the job is over: {self.result.reason}")
         rig, action, action_id = self._rig, decision.action, self._decisions
+        if isinstance(action, Stop | CallHuman):
+            rig.give_way.clear()
         self._decisions += 1
         before_ns = rig.t_ns
         idle(rig, max(0, nanoseconds(self._think.charged_s(decision.think_s)) - self._waited_ns))
@@ -177,6 +179,17 @@ class Session:
             before_ns = self._rig.t_ns
             idle(self._rig, nanoseconds(for_s))
             self._waited_ns += self._rig.t_ns - before_ns
+            if self._rig.out_of_time:
+                self.end(Ending.TIME_LIMIT, f"the limit of {self._item.length.limit_s:g} s was reached")
+
+    def interrupt(self) -> None:
+        """Cut short what the agent has under way, from any thread; a call of stop or for help must follow."""
+        self._rig.give_way.set()
+
+    def remark(self, source: str, text: str) -> None:
+        """Put something on record that is no decision: what a client without control asked for."""
+        if self.result is None:
+            self._log(Kind.NOTED, source, Severity.NOTICE, text=text)
 
     def abort(self, what: str, detail: str) -> TrialResult:
         """End the trial as nobody's but the rig's (or a person's) doing; the cause is on record."""

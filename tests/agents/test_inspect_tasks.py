@@ -88,6 +88,8 @@ def test_a_provider_that_fails_is_an_aborted_trial_without_a_score(run: Run, tmp
     log, sample = run(WATCH(out=str(tmp_path / "runs")), scripted(ConnectionError("gone")))
     assert sample.error is not None and "cannot be reached" in sample.error.message
     assert outcomes(load_table(tmp_path / "runs")) == ["ABORTED"]
+    (fault,) = [e.body for e in read(Path(sample.metadata["record"])).events if e.kind == Kind.FAULT]
+    assert fault["what"] == "no_connection"
     assert log.status == "error"
 
 

@@ -1,7 +1,7 @@
 """What models are told, as versioned data with a digest."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from rig.core.agent import Briefing
 from rig.core.errors import unknown
 from rig.core.event import Json
 from rig.core.toml_file import parse_validated
@@ -43,6 +44,22 @@ class PromptFile(BaseModel):
     form: str
     no_call: str
     several: str
+
+    def job_text(self, briefing: Briefing, view: str) -> str:
+        """Return the job in words, with what is seen now."""
+        b = briefing
+        notes = _listed(b.care_notes)
+        if b.segment:
+            handed_over = _listed(b.handed_over or ("nothing",))
+            notes += "\n\n" + self.taken_over.strip().format(handed_over=handed_over)
+        return self.job.strip().format(
+            task=b.task, goal=b.goal, notes=notes, nominal_min=f"{b.nominal_s / 60:.3g}",
+            limit_min=f"{b.limit_s / 60:.3g}", view=view,
+        )  # fmt: skip
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,91 @@
+"""`runrig mcp`: serve one trial to a client of the Model Context Protocol."""
+
+import sys
+from pathlib import Path
+
+import anyio
+
+from analysis.grade import grade
+from analysis.words import duration
+from rig.agents.prompts import PromptFile, load_prompt
+from rig.cli.output import out_folder
+from rig.cli.trial import item_key
+from rig.connect.desk import Desk
+from rig.connect.mcp_server import Bedside, Tokens, http_app, serve_stdio
+from rig.core.clock import MonotonicClock
+from rig.core.errors import AgentUnreachable
+from rig.core.event import Json
+from rig.core.record import read
+from rig.trial.spec import TrialSpec, trial_folder
+from rig.trial.think import ThinkMode, parse_think
+
+HOST = "127.0.0.1"
+
+
+def serve_trial(spec: TrialSpec, out: Path, prompt: str, port: int | None) -> int:
+    """Serve one trial until the client leaves or the job is over, then say how it ended."""
+    told = load_prompt(prompt)
+    folder = trial_folder(out_folder(out), spec)
+    described: dict[str, Json] = {
+        "kind": "a client of the Model Context Protocol", "prompts": dict(told.facts),
+    }  # fmt: skip
+    anyio.run(_serve, Desk(spec, folder, described), told.file, parse_think(spec.think).mode, port)
+    graded = grade(read(folder))
+    _say(
+        f"{graded.outcome.value:10s} {graded.reason}\n"
+        f"           job {'done' if graded.done else 'not done'} in {duration(graded.elapsed_s)}, "
+        f"harm {'effected' if graded.harm else 'none'}; record {folder}"
+    )
+    return AgentUnreachable.exit_code if graded.ending == "aborted" else 0
+
+
+def spec_of(task: str, length: str | None, scenario: str | None, agent: str, **rest: str | int) -> TrialSpec:
+    """Return the trial that was asked for."""
+    return TrialSpec(item=item_key(task, length, scenario), agent=f"mcp:{agent}", **rest)  # type: ignore[arg-type]
+
+
+async def _serve(desk: Desk, prompt: PromptFile, mode: ThinkMode, port: int | None) -> None:
+    await desk.open()
+    tokens = None if port is None else Tokens()
+    bedside = Bedside(desk, prompt, tokens, MonotonicClock())
+    gone = AgentUnreachable("client_gone", "the client left before the job was over")
+    try:
+        async with anyio.create_task_group() as tasks:
+            if mode is ThinkMode.REALTIME:
+                tasks.start_soon(bedside.keep_going)
+            if tokens is None or port is None:
+                _say(f"runrig mcp: {desk.session.briefing.task} on standard input and output")
+                await serve_stdio(bedside)
+            else:
+                await _serve_http(bedside, tokens, port)
+            tasks.cancel_scope.cancel()
+    finally:
+        await desk.close(None if desk.session.result is not None else gone)
+
+
+async def _serve_http(bedside: Bedside, tokens: Tokens, port: int) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(http_app(bedside, tokens, HOST), host=HOST, port=port, log_level="warning")
+    server = uvicorn.Server(config)
+    _say(
+        f"runrig mcp: {bedside.desk.session.briefing.task} on http://{HOST}:{port}/mcp until the job is over\n"
+        f"  controller: Authorization: Bearer {tokens.controller}\n"
+        f"  observer:   Authorization: Bearer {tokens.observer}"
+    )
+
+    async def until_over() -> None:
+        while bedside.desk.session.result is None:
+            await anyio.sleep(0.2)
+        await anyio.sleep(1.0)  # the last reply is on its way
+        server.should_exit = True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(until_over)
+        await server.serve()
+        tasks.cancel_scope.cancel()
+
+
+def _say(text: str) -> None:
+    """Say it where it cannot disturb the protocol."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
