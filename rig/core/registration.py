@@ -262,6 +262,22 @@ def seal_statement(path: Path, subject: Mapping[str, str], kind: str, said: Mapp
     publish(Disk(), path, signing.envelope(payload, signing.load_or_make_key()))
 
 
+def read_statement(path: Path, kind: str) -> tuple[Mapping[str, Any], Mapping[str, str], tuple[str, ...]]:
+    """Return what a signed statement says, the SHA-256 of what it is about, and whose signatures hold.
+
+    Raises:
+        RecordError: If it was altered, is of another kind, or nobody's signature holds.
+    """
+    sealed, said = _opened(path, kind)
+    _must_be_signed(path, sealed)
+    subject = strict.loads(sealed.payload)
+    match subject:
+        case {"subject": list(files)}:
+            return said, {str(f["name"]): str(f["digest"]["sha256"]) for f in files}, sealed.signers
+        case _:
+            raise RecordError(f"{path}: does not say what it is about")
+
+
 def signers_of(path: Path) -> Sequence[str]:
     """Return the key ids whose signatures over a statement hold; none if it is not there.
 

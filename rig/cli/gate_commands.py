@@ -1,0 +1,106 @@
+"""The commands of `runrig gate`; `runrig gate DIR` alone decides."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+
+class DecidesByDefault(TyperGroup):
+    """A group in which anything that is no command of it is the folder to decide on."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer keeps its own click
+        """Put ``decide`` in front of arguments that name no command."""
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = ["decide", *args]
+        return list(super().parse_args(ctx, args))
+
+
+commands = typer.Typer(
+    cls=DecidesByDefault,
+    no_args_is_help=True,
+    help="Go or no-go: separate gates on registered evidence. `runrig gate DIR` decides and writes the dossier.",
+)
+
+Folder = Annotated[
+    Path, typer.Argument(help="The records, with their registered policy.", show_default=False)
+]
+PolicyFile = Annotated[Path | None, typer.Option(help="The policy; by default the registered one.")]
+Candidate = Annotated[Path | None, typer.Option(help="What would be released; by default what is installed.")]
+Baseline = Annotated[Path | None, typer.Option(help="What is released now, to state what changed.")]
+AsOf = Annotated[str | None, typer.Option(help="Time of reading; by default now.")]
+Trusted = Annotated[Path | None, typer.Option(help="File of key ids that are trusted.")]
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output: strict JSON.")]
+
+
+@commands.command("decide")
+def gate_decide(
+    folder: Folder,
+    policy: PolicyFile = None,
+    candidate: Candidate = None,
+    baseline: Baseline = None,
+    as_of: AsOf = None,
+    trusted: Trusted = None,
+    as_json: Json = False,
+) -> int:
+    """Judge every gate and write the dossier; exit 1 for NO-GO."""
+    from rig.cli.gate import Asked, run_gate
+
+    asked = Asked(
+        folder=folder, policy=policy, candidate=candidate, baseline=baseline, as_of=as_of, trusted=trusted
+    )
+    return run_gate(asked, as_json)
+
+
+@commands.command("status")
+def gate_status(
+    folder: Folder,
+    candidate: Candidate = None,
+    as_of: AsOf = None,
+    trusted: Trusted = None,
+    as_json: Json = False,
+) -> int:
+    """Say what still holds, what must be measured again (cheapest first), and who has signed."""
+    from rig.cli.gate import Asked, show_status
+
+    return show_status(
+        Asked(folder=folder, policy=None, candidate=candidate, as_of=as_of, trusted=trusted), as_json
+    )
+
+
+@commands.command("register")
+def gate_register(
+    policy: Annotated[Path, typer.Argument(help="The policy (TOML).", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Where the records will be.", show_default=False)],
+    as_json: Json = False,
+) -> int:
+    """Sign a policy, before the first trial."""
+    from rig.cli.gate import register_policy
+
+    return register_policy(policy, out, as_json)
+
+
+@commands.command("sign")
+def gate_sign(
+    folder: Folder,
+    role: Annotated[str, typer.Option(help="The role in which you sign.", show_default=False)],
+    no_go: Annotated[bool, typer.Option("--no-go", help="Sign against the release.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Approve the dossier that lies there, or object to it."""
+    from rig.cli.gate import sign_dossier
+
+    return sign_dossier(folder, role, "no-go" if no_go else "go", as_json)
+
+
+@commands.command("candidate")
+def gate_candidate(
+    folder: Folder,
+    out: Annotated[Path, typer.Option(help="The file to write.", show_default=False)],
+    agent: Annotated[str | None, typer.Option(help="Agent; by default the policy's.")] = None,
+) -> int:
+    """Write down what is installed now, to be compared with later."""
+    from rig.cli.gate import freeze_candidate
+
+    return freeze_candidate(folder, agent, out)
