@@ -27,11 +27,11 @@ def recorded_digest(record: Record) -> str:
     Raises:
         RecordError: If the manifest does not state it.
     """
-    configuration = record.manifest.get("configuration")
-    digest = configuration.get("rules") if isinstance(configuration, dict) else None
-    if not isinstance(digest, str):
-        raise RecordError(f"{record.folder}: the manifest states no digest of rules (configuration.rules)")
-    return digest
+    match record.manifest.get("configuration"):
+        case {"rules": {"meaning": str(digest)}} | {"rules": str(digest)}:  # the latter in older records
+            return digest
+        case _:
+            raise RecordError(f"{record.folder}: the manifest states no digest of rules (configuration.rules)")
 
 
 def same_rules(record: Record) -> RuleSet | None:

@@ -213,7 +213,7 @@ def recovery(evidence: Evidence, policy: Policy) -> Finding:
     gate, asked = Gate.RECOVERY, needed(policy.gate.recovery)
     found = read_measurement(evidence.folder, gate)
     if found is None:
-        return unknown(gate, "no drill was run: run `runrig drill`")
+        return unknown(gate, "no drill was run: run `runrig gate drill`")
     measured, path = found
     drills = {str(d.get("name")): d for d in measured.values.get("drills", [])}
     figures, problems = [], []

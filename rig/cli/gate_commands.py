@@ -94,6 +94,34 @@ def gate_sign(
     return sign_dossier(folder, role, "no-go" if no_go else "go", as_json)
 
 
+@commands.command("measure")
+def gate_measure(
+    folder: Folder,
+    bench: Annotated[str, typer.Option(help="Bench to measure.")] = "sim",
+    stops: Annotated[int, typer.Option(help="Stops to measure.", min=1)] = 100,
+) -> int:
+    """Measure from signal to standstill, for the latency gate."""
+    from rig.cli.gate_work import measure
+
+    return measure(folder, bench, stops)
+
+
+@commands.command("drill")
+def gate_drill(
+    folder: Folder,
+    bench: Annotated[str, typer.Option(help="Bench to drill on.")] = "sim",
+    item: Annotated[str, typer.Option(help="What is being done when the controller is killed.")] = (
+        "spoon-feed/12-bites/plain"
+    ),
+    only: Annotated[list[str] | None, typer.Option(help="Only these drills.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Let things fail on purpose, and measure how long until safe and until work goes on."""
+    from rig.cli.gate_work import drill
+
+    return drill(folder, bench, item, only, as_json)
+
+
 @commands.command("candidate")
 def gate_candidate(
     folder: Folder,

@@ -83,6 +83,16 @@ def _run_and_stop(backend: SimBackend, mover: Actuator, direction: float) -> _St
     return _Stopped((commanded_ns - sensed_ns) / 1e9, _standing_s(after, mover.name, tick_s))
 
 
+def stops_s(bench: BenchSpec, n: int, seed: int = 0) -> list[float]:
+    """Return ``n`` measured times from a signal in the world to standstill, seconds."""
+    with SimBackend(bench, seed) as backend:
+        mover = quickest(bench)
+        channel = bench.layout[mover.name]
+        sense_s = channel.latency_s + channel.period_s
+        found = [_run_and_stop(backend, mover, 1.0 if k % 2 else -1.0) for k in range(n)]
+    return [sense_s + one.command_s + one.standstill_s for one in found]
+
+
 def _standing_s(after: Trace, name: str, tick_s: float) -> float:
     """Return when the last movement of more than a few steps of the sensor was seen, seconds."""
     values, channel = after.column(name), after.layout[name]
