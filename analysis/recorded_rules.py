@@ -31,7 +31,9 @@ def recorded_digest(record: Record) -> str:
         case {"rules": {"meaning": str(digest)}} | {"rules": str(digest)}:  # the latter in older records
             return digest
         case _:
-            raise RecordError(f"{record.folder}: the manifest states no digest of rules (configuration.rules)")
+            raise RecordError(
+                f"{record.folder}: the manifest states no digest of rules (configuration.rules)"
+            )
 
 
 def same_rules(record: Record) -> RuleSet | None:
