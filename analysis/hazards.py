@@ -176,7 +176,7 @@ def hazard_of(facts: TrialFacts, course: Course, run: Run | None) -> Hazard:
         name=course.criterion, scenario=_cluster(facts),
         signal_s=None if run is None else seconds(run.start_ns),
         irreversible_s=None if course.effect_ns is None else seconds(course.effect_ns),
-        harmed=False, reaction_s=seconds(load_bench(facts.key.bench).reaction_ns),
+        harmed=False, reaction_s=seconds(load_bench(facts.site).reaction_ns),
         uncertainty_s=seconds(_uncertainty_ns(run) if run else LEAST_UNCERTAINTY_NS),
     )  # fmt: skip
 

@@ -85,7 +85,7 @@ def why_not(record: Record, facts: TrialFacts) -> str:
         return "aborted"
     if same_rules(record) is None:
         return "made under other rules"
-    if _bench_digest(facts.key.bench) != configuration_of(record).get("bench"):
+    if _bench_digest(facts.site) != configuration_of(record).get("bench"):
         return "made on another bench"
     return ""
 

@@ -1,11 +1,14 @@
-"""Where the spoon goes when joints turn, and which joint angles bring it somewhere.
+"""Where the tool goes when joints turn, and which joint angles bring it somewhere.
 
-Computed on the scene's own model, so that arm, named places and plant cannot disagree. The spoon
-points along the x axis of its tip and carries food on its z side, so a pose is a point and a
-direction: of all rotations about that direction the one that keeps the food uppermost is taken.
+Computed on the scene's own model, so that arm, named places and plant cannot disagree. The tool
+points along the x axis of its tip and carries what it carries on its z side, so a pose is a point and
+a direction: of all rotations about that direction the one that keeps that side uppermost is taken.
+
+A scene names places by sites ``place_NAME``. Which of them are on a person's skin, and from where each
+is approached, it says in a custom text: ``<text name="contacts" data="lips=near_mouth"/>``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,12 +18,12 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, Slerp
 
 from rig.core.channel import FloatArray
-from rig.core.data import hardware_file
+from rig.core.data import scene_files
 from rig.core.errors import ConfigError, UsageError, unknown
 
 JOINTS = ("arm.base", "arm.shoulder", "arm.elbow", "arm.roll", "arm.wrist", "arm.spoon")
-PLACES = ("rest", "bowl", "near_mouth", "lips", "inside")
-"""Named places, sites ``place_NAME`` of the scene; the last three turn with the head."""
+Posture = Mapping[str, float]
+"""How the person is: joints of the scene (rad, m) that move places with them; the rest are at zero."""
 
 _NEAR_M, _NEAR_RAD = 2e-5, 2e-4  # a solution is at least this good
 _DAMPING = 0.02  # keeps steps bounded near singular poses
@@ -34,7 +37,7 @@ _TURN_RATE_RAD_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where the spoon tip is (m) and where the spoon points (unit vector); each of shape (3,)."""
+    """Where the tool's tip is (m) and where it points (unit vector); each of shape (3,)."""
 
     position: FloatArray
     approach: FloatArray
@@ -51,7 +54,7 @@ def _upright(approach: FloatArray) -> FloatArray:
     x = approach / np.linalg.norm(approach)
     z = np.array([0.0, 0.0, 1.0]) - x[2] * x
     if np.linalg.norm(z) < 1e-6:
-        raise UsageError("the spoon cannot point straight up or down: its food would have no uppermost side")
+        raise UsageError("the tool cannot point straight up or down: it would have no uppermost side")
     z /= np.linalg.norm(z)
     rotation: FloatArray = np.column_stack([x, np.cross(z, x), z])
     return rotation
@@ -67,25 +70,51 @@ def smooth(share: FloatArray) -> FloatArray:
     return course
 
 
+def _places(model: mujoco.MjModel) -> tuple[str, ...]:
+    names = (model.site(i).name for i in range(model.nsite))
+    return tuple(n.removeprefix("place_") for n in names if n.startswith("place_"))
+
+
+def _contacts(model: mujoco.MjModel, places: Sequence[str]) -> Mapping[str, str]:
+    text = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, "contacts")
+    if text < 0:
+        return {}
+    start, size = model.text_adr[text], model.text_size[text]
+    said = bytes(model.text_data[start : start + size - 1]).decode()
+    contacts = dict(pair.split("=", 1) for pair in said.split())
+    if strange := {*contacts, *contacts.values()} - {*places}:
+        raise KeyError(f"contacts: {', '.join(sorted(strange))} is no place of the scene")
+    return contacts
+
+
 class Kinematics:
     """The arm of one scene: poses from joint angles and joint angles for poses.
 
     Joint angles are in radians, in the order of `JOINTS`, shape (6,).
 
+    Attributes:
+        places: Names of the places.
+        contacts: For each place on a person's skin, the place from which it is approached.
+        rest: Joint angles at rest.
+        low: Smallest joint angles used.
+        high: Largest joint angles used.
+
     Args:
         scene: File in ``hardware/scenes``.
+        tool: What is fitted to the arm.
     """
 
-    def __init__(self, scene: str = "bedside.xml") -> None:
-        path = hardware_file("scenes", scene)
+    def __init__(self, scene: str = "bedside.xml", tool: str = "") -> None:
+        path, text, assets = scene_files(scene, tool)
         try:
-            self._model = mujoco.MjModel.from_xml_path(str(path))
+            self._model = mujoco.MjModel.from_xml_string(text, assets)
             joints: list[_Joint] = [self._model.joint(name) for name in JOINTS]
-            self._tip = self._model.site("spoon_tip").id
-            self._yaw = int(self._model.joint("head.yaw").qposadr[0])
+            self._tip = self._model.site("tool_tip").id
             rest = self._model.key("rest").qpos
+            self.places = _places(self._model)
+            self.contacts = _contacts(self._model, self.places)
         except (ValueError, KeyError) as error:
-            raise ConfigError(str(path), [f"not a scene with this arm: {error}"]) from None
+            raise ConfigError(path, [f"not a scene with this arm: {error}"]) from None
         self._data = mujoco.MjData(self._model)
         self._address = np.array([int(j.qposadr[0]) for j in joints])
         self._column = np.array([int(j.dofadr[0]) for j in joints])
@@ -94,26 +123,35 @@ class Kinematics:
         self.rest: FloatArray = np.array(rest[self._address], dtype=np.float64)
         self._jacobian = np.zeros((6, self._model.nv))
 
-    def place(self, name: str, yaw_deg: float = 0.0) -> Pose:
-        """Return a named place; those at the mouth turn with the head (left is positive).
+    def place(self, name: str, posture: Posture | None = None) -> Pose:
+        """Return a named place; those on a person move with the person.
 
         Raises:
             UsageError: If there is no such place; the message lists those there are.
         """
-        if name not in PLACES:
-            raise unknown("place", name, PLACES)
-        self._data.qpos[self._yaw] = np.radians(yaw_deg)
+        if name not in self.places:
+            raise unknown("place", name, self.places)
+        self._stand(posture or {})
         mujoco.mj_kinematics(self._model, self._data)
         site = self._data.site(f"place_{name}")
         return Pose(site.xpos.copy(), site.xmat.reshape(3, 3)[:, 0].copy())
 
+    def moves(self, joint: str) -> bool:
+        """Return whether places move with a joint of this name."""
+        return bool(mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_JOINT, joint) >= 0)
+
+    def _stand(self, posture: Posture) -> None:
+        self._data.qpos[:] = 0.0
+        for joint, value in posture.items():
+            self._data.qpos[self._model.joint(joint).qposadr[0]] = value
+
     def pose(self, joints: FloatArray) -> Pose:
-        """Return where the spoon is and points to with these joint angles."""
+        """Return where the tool is and points to with these joint angles."""
         position, rotation = self._forward(joints)
         return Pose(position.copy(), rotation[:, 0].copy())
 
     def solve(self, target: Pose, start: FloatArray) -> FloatArray:
-        """Return joint angles that bring the spoon to ``target``, found from ``start`` on.
+        """Return joint angles that bring the tool to ``target``, found from ``start`` on.
 
         Damped least squares inside the joints' range.
 
@@ -182,6 +220,4 @@ class Kinematics:
             step *= min(1.0, _LONGEST_STEP_RAD / max(float(np.abs(step).max()), 1e-12))
             joints = np.clip(joints + step, self.low, self.high)
         where = ", ".join(f"{x:.3f}" for x in position)
-        raise UsageError(
-            f"the spoon cannot reach ({where}) m: {np.linalg.norm(error[:3]) * 1e3:.1f} mm short"
-        )
+        raise UsageError(f"the tool cannot reach ({where}) m: {np.linalg.norm(error[:3]) * 1e3:.1f} mm short")

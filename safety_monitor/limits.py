@@ -55,7 +55,8 @@ class _EnvelopeFile(_Table):
     status: Text
     author_role: Text
     bench: Text
-    envelope: dict[str, _BoundTable]
+    base: str = ""
+    envelope: dict[str, _BoundTable] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,8 @@ def load_envelope(bench: str | Path, actuators: Sequence[Actuator]) -> tuple[Bou
     """Return the bounds of ``actuators``, in their order.
 
     Args:
-        bench: Name of the bench, or the path of an envelope file.
+        bench: Name of the bench, or the path of an envelope file. A file with ``base`` takes the
+            bounds of actuators that it does not list itself from that file beside it.
         actuators: The bench's actuators; each needs a bound within what the hardware takes.
 
     Raises:
@@ -162,7 +164,12 @@ def load_envelope(bench: str | Path, actuators: Sequence[Actuator]) -> tuple[Bou
             or a bound allows more than the hardware; all mistakes at once.
     """
     path = bench if isinstance(bench, Path) else envelope_file(bench)
-    tables = load_validated(path, _EnvelopeFile).envelope
+    file = load_validated(path, _EnvelopeFile)
+    tables = dict(file.envelope)
+    if file.base:
+        base = load_validated(path.with_name(f"{file.base}.toml"), _EnvelopeFile).envelope
+        wanted = {a.name for a in actuators} - {*tables}
+        tables |= {name: table for name, table in base.items() if name in wanted}
     mistakes = [
         f"envelope.{name}: there is no such actuator"
         for name in tables

@@ -54,6 +54,7 @@ class _RuleFile(BaseModel):
     status: Text
     review_date: datetime.date
     order: list[Responding] | None = None
+    needs: list[Text] = []
     rule: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], _RuleTable]
 
 
@@ -205,6 +206,8 @@ def read_rules(
     rules: dict[str, Rule] = {}
     for path, file in files.items():
         mistakes: list[str] = []
+        if not all(channel in layout for channel in file.needs):
+            continue  # the bench has no such equipment, so there is nothing of it to watch
         for name, table in file.rule.items():
             reader = _Reader(name, layout, limits)
             rule = reader.rule(table, file)

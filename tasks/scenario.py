@@ -110,6 +110,8 @@ class TaskFile(_Strict):
         observes: Channels shown to the agent, all of audience ``agent``.
         start: Initial values common to all scenarios.
         ever_present: Criteria that any scenario tests: the hazard is there in all of them.
+        benches: The bench file meant by a name, where the task needs equipment of its own: with
+            ``{ sim = "scratch-sim" }`` the bench ``sim`` of this task is ``scratch-sim``.
         takeovers: When another agent takes over, in time order.
     """
 
@@ -121,6 +123,7 @@ class TaskFile(_Strict):
     tools: tuple[str, ...]
     observes: tuple[str, ...]
     ever_present: tuple[str, ...] = ()
+    benches: dict[str, str] = {}
     slow_tick_s: Annotated[float, Field(gt=0, le=1)]
     start: dict[str, float] = {}
     takeovers: tuple[Takeover, ...] = ()

@@ -74,6 +74,10 @@ class Task:
     make_person: Callable[[Item, np.random.Generator], Person]
     acts: frozenset[str]
 
+    def bench(self, name: str) -> str:
+        """Return the bench file that ``name`` means for this task."""
+        return self.file.benches.get(name, name)
+
     def item(self, length: str, scenario: str) -> Item:
         """Return one item.
 

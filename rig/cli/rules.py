@@ -22,6 +22,11 @@ from safety_monitor.rules import load_rules, rule_files
 from tasks.suite import load_task, task_names
 
 
+def layout_of(task: str, bench: str) -> Layout:
+    """Return the channels of the bench that ``bench`` means for a task."""
+    return load_bench(load_task(task).bench(bench)).layout
+
+
 def rules_of(task: str, layout: Layout) -> RuleSet:
     """Return the rules that watch a task.
 
@@ -34,8 +39,7 @@ def rules_of(task: str, layout: Layout) -> RuleSet:
 
 def list_all(task: str | None, bench: str, as_json_: bool) -> int:
     """Print the rules of one task or of all."""
-    layout = load_bench(bench).layout
-    sets = {name: rules_of(name, layout) for name in ([task] if task else task_names())}
+    sets = {name: rules_of(name, layout_of(name, bench)) for name in ([task] if task else task_names())}
     if as_json_:
         print_json(
             {
@@ -59,7 +63,7 @@ def list_all(task: str | None, bench: str, as_json_: bool) -> int:
 
 def show_one(task: str, rule: str, bench: str, as_json_: bool) -> int:
     """Print the read-back of one rule."""
-    layout = load_bench(bench).layout
+    layout = layout_of(task, bench)
     found = rules_of(task, layout)[rule]
     if as_json_:
         print_json(as_json(found))
@@ -70,7 +74,7 @@ def show_one(task: str, rule: str, bench: str, as_json_: bool) -> int:
 
 def explain_one(task: str, rule: str, bench: str, as_json_: bool) -> int:
     """Print one rule with examples beside its boundary; exit 1 where no example breaks it."""
-    layout = load_bench(bench).layout
+    layout = layout_of(task, bench)
     found = rules_of(task, layout)[rule]
     pairs = examples(found, layout, np.random.default_rng(7), 3)
     if as_json_:

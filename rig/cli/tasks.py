@@ -72,8 +72,8 @@ def show_task(name: str, as_json: bool) -> int:
 
 def lint_tasks(as_json: bool) -> int:
     """Check every task; exit 1 when something is wrong, or when nothing was checked."""
-    bench = load_bench("sim")
-    findings = {name: lint(load_task(name), bench) for name in task_names()}
+    tasks = [load_task(name) for name in task_names()]
+    findings = {t.name: lint(t, load_bench(t.bench("sim"))) for t in tasks}
     checked = sum(f.checks for f in findings.values())
     problems = [f"{name}: {problem}" for name, f in findings.items() for problem in f.problems]
     notes = [f"{name}: {note}" for name, f in findings.items() for note in f.notes]

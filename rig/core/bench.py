@@ -1,21 +1,22 @@
 """Bench files: which channels and actuators a bench has, and how fast it ticks.
 
-A bench is ``hardware/benches/NAME.toml``, or any file of that form. Everything a bench file says
-is checked when it is loaded, and all its mistakes are reported together.
+A bench is ``hardware/benches/NAME.toml``, or any file of that form. It may be put together from
+stations: what ``hardware/stations/NAME.toml`` lists is part of it. Everything a bench file says is
+checked when it is loaded, and all its mistakes are reported together.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from rig.core.channel import Audience, Channel, Layout
 from rig.core.clock import nanoseconds
 from rig.core.command import Actuator
-from rig.core.data import hardware_dir
+from rig.core.data import hardware_dir, hardware_file
 from rig.core.errors import ConfigError, UsageError, unknown
 from rig.core.quantity import parse_quantity
 from rig.core.toml_file import parse_validated
@@ -56,7 +57,20 @@ class _ChannelTable(_Table):
     text: str = ""
 
 
-class _BenchFile(_Table):
+class _PadTable(_Table):
+    region: str
+    area: str
+    text: str = ""
+
+
+class _Parts(_Table):
+    actuator: dict[str, _ActuatorTable] = {}
+    body: dict[str, _ActuatorTable] = {}
+    intent: dict[str, _IntentTable] = {}
+    channel: dict[str, _ChannelTable] = {}
+
+
+class _BenchFile(_Parts):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
     text: str
     embodiment: Literal["simulated", "emulated", "physical"]
@@ -65,10 +79,26 @@ class _BenchFile(_Table):
     tick: str
     slow_tick: str
     reaction: str
-    actuator: dict[str, _ActuatorTable]
-    body: dict[str, _ActuatorTable] = {}
-    intent: dict[str, _IntentTable] = {}
-    channel: dict[str, _ChannelTable]
+    stations: tuple[str, ...] = Field(default=(), strict=False)
+    tool: str = ""
+    pad: dict[str, _PadTable] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pad:
+    """A named piece of the person's skin that feels force.
+
+    Attributes:
+        name: Short name: ``forearm_left``.
+        region: Region of the body, which decides the spring under it.
+        area_m2: Area over which a tool's force is spread.
+        text: What it is, in words.
+    """
+
+    name: str
+    region: str
+    area_m2: float
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +111,10 @@ class BenchSpec:
         embodiment: ``simulated``, ``emulated`` or ``physical``.
         backend: Dotted path of the package that drives it.
         scene: File in ``hardware/scenes``; empty when the bench has none.
+        stations: Pieces of equipment it is put together from. What ``hardware/stations/NAME.toml`` lists
+            is part of the bench: actuators, body quantities, intents and channels.
+        tool: What is fitted to the arm, a file in ``hardware/scenes/tools``; empty for none.
+        pads: Pieces of skin that feel force.
         tick_ns: Control period.
         slow_tick_ns: Period while nothing moves and nothing is in contact.
         reaction_ns: From a verdict to the actuator.
@@ -88,7 +122,7 @@ class BenchSpec:
         body: What the scripted care recipient does, set by the person model only.
         intents: Names of the channels on which the controller says what it is about to do.
         layout: Every channel, the intents last.
-        digest: SHA-256 of the file's bytes.
+        digest: SHA-256 of the bytes of the file and of its stations' files.
     """
 
     name: str
@@ -96,6 +130,9 @@ class BenchSpec:
     embodiment: str
     backend: str
     scene: str
+    stations: tuple[str, ...]
+    tool: str
+    pads: tuple[Pad, ...]
     tick_ns: int
     slow_tick_ns: int
     reaction_ns: int
@@ -162,6 +199,13 @@ class _Reader:
             except UsageError as error:
                 self.mistakes.append(f"{key}: {error}")
 
+    def pads(self, tables: Mapping[str, _PadTable]) -> Iterator[Pad]:
+        for name, table in tables.items():
+            area_m2 = self.quantity(f"pad.{name}.area", table.area, "m^2")
+            if not area_m2 > 0:
+                self.mistakes.append(f"pad.{name}.area: {table.area!r} must be more than nothing")
+            yield Pad(name=name, region=table.region, area_m2=area_m2, text=table.text)
+
     def intents(self, tables: Mapping[str, _IntentTable], tick_s: float) -> Iterator[Channel]:
         for name, table in tables.items():
             key = f"intent.{name}"
@@ -198,6 +242,7 @@ def _spec(file: _BenchFile, source: str, digest: str) -> BenchSpec:
     actuators = tuple(reader.actuators("actuator", file.actuator))
     body = tuple(reader.actuators("body", file.body))
     channels = [*reader.channels(file.channel), *reader.intents(file.intent, max(tick_ns, 1) / 1e9)]
+    pads = tuple(reader.pads(file.pad))
     reader.mistakes += _duplicates(file)
     if reader.mistakes:
         raise ConfigError(source, reader.mistakes)
@@ -207,6 +252,9 @@ def _spec(file: _BenchFile, source: str, digest: str) -> BenchSpec:
         embodiment=file.embodiment,
         backend=file.backend,
         scene=file.scene,
+        stations=file.stations,
+        tool=file.tool,
+        pads=pads,
         tick_ns=tick_ns,
         slow_tick_ns=slow_tick_ns,
         reaction_ns=reaction_ns,
@@ -243,4 +291,30 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
         known = ", ".join(bench_names())
         raise UsageError(f"{path}: cannot be read ({error.strerror}); known benches: {known}") from None
     file = parse_validated(raw, str(path), _BenchFile)
-    return _spec(file, str(path), hashlib.sha256(raw).hexdigest())
+    total = hashlib.sha256(raw)
+    parts = []
+    for name in file.stations:
+        try:
+            path_of_part = hardware_file("stations", f"{name}.toml")
+        except UsageError as error:
+            raise ConfigError(str(path), [f"stations: {error}"]) from None
+        raw_part = path_of_part.read_bytes()
+        total.update(raw_part)
+        parts.append(parse_validated(raw_part, str(path_of_part), _Parts))
+    return _spec(_merged(file, parts, str(path)), str(path), total.hexdigest())
+
+
+def _merged(file: _BenchFile, parts: Sequence[_Parts], source: str) -> _BenchFile:
+    """Return the bench with everything its stations list, theirs first."""
+    tables: dict[str, dict[str, Any]] = {}
+    mistakes = []
+    for kind in _Parts.model_fields:
+        tables[kind] = {}
+        for part in (*parts, file):
+            for name, table in getattr(part, kind).items():
+                if name in tables[kind]:
+                    mistakes.append(f"{kind}.{name}: is declared twice, by the bench or one of its stations")
+                tables[kind][name] = table
+    if mistakes:
+        raise ConfigError(source, mistakes)
+    return file.model_copy(update=tables)

@@ -35,3 +35,21 @@ def hardware_file(kind: str, name: str) -> Path:
         known = sorted(p.name for p in folder.glob(f"*{path.suffix}"))
         raise UsageError(f"no file {name!r} in hardware/{kind}; there are: {', '.join(known) or 'none'}")
     return path
+
+
+def scene_files(scene: str, tool: str = "") -> tuple[str, str, dict[str, bytes]]:
+    """Return a scene of the physics engine: its path, its text, and the files it may include.
+
+    Args:
+        scene: File in ``hardware/scenes``.
+        tool: What is fitted to the arm: ``hardware/scenes/tools/TOOL.xml``, which scenes include as
+            ``tool.xml``; empty for none.
+
+    Raises:
+        UsageError: If there is no such scene or tool; the message lists those there are.
+    """
+    path = hardware_file("scenes", scene)
+    included = {p.name: p.read_bytes() for p in path.parent.glob("parts/*.xml")}
+    if tool:
+        included["tool.xml"] = hardware_file("scenes/tools", f"{tool}.xml").read_bytes()
+    return str(path), path.read_text(), included

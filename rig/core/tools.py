@@ -71,7 +71,9 @@ class MoveTo(_Tool):
     """Move the tool to a named place."""
 
     tool: Literal["move_to"] = "move_to"
-    target: Literal["rest", "bowl", "near_mouth", "lips"]
+    target: Annotated[
+        str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="One of the places the briefing names")
+    ]
     speed: Literal["slow", "normal", "fast"] = "normal"
     guard_n: Annotated[
         float | None,

@@ -45,7 +45,7 @@ def quickest(bench: BenchSpec) -> Actuator:
 
 
 def _known_mass(backend: SimBackend) -> Check:
-    backend.place(hung_kg=MASS_KG)
+    backend.place(hidden={"tool.hung": MASS_KG})
     trace = backend.hold(FAST_TICKS)
     return weighed(float(np.nanmean(trace.column("wrist.force")[-200:])), MASS_KG, MASS_TOLERANCE_N)
 

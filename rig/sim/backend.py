@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, cast
 
+import mujoco
 import numpy as np
 
 from rig.core.backend import Stop, Stretch
@@ -14,22 +15,14 @@ from rig.core.command import Actuator, Command, Plan, steady
 from rig.core.errors import PlantFault, RigFault, UsageError
 from rig.core.watch import Guard, Watch
 from rig.sim import kernel
+from rig.sim.composition import compose
 from rig.sim.faults import SensorFault, check_faults
 from rig.sim.native import take_warnings
-from rig.sim.parameters import Parameters
-from rig.sim.quantities import ARM
 from rig.sim.scene import Scene, load_scene, settle
 from rig.sim.setup import build_guards, build_plant, build_senses, checked, fill_world
 from rig.sim.state import Record, Rows
 
-START = {"bed.back": 30.0, "bed.height": 0.45, "bed.tilt": 0.0, "bed.rails": 0.0}
-"""Where the bed stands unless `SimBackend.place` says otherwise; the arm stands at rest."""
-
-PERSON = {"person.weight": 70.0, "person.awake": 1.0}
-"""How the person is unless `SimBackend.place` says otherwise; everything else is nothing."""
-
 _STILL_RAD_PER_S = 0.02  # joints slower than this are at rest
-_ARMS = len(ARM)
 
 
 def indifferent_watch() -> Watch:
@@ -45,8 +38,8 @@ class SimBackend:
     must start at `now_ns`.
 
     **Two worlds.** A plan whose period is the bench's tick runs the physics engine. A longer period
-    is the slow world: bed, food, skin, breath, timers, head and lips go on, the arm stands still. It
-    is refused while the arm moves or the spoon is near the face (`why_not_slow`).
+    is the slow world: heat, skin, breath, timers and the person go on, servos stand still. It is
+    refused while one moves or a station says that the person is too near (`why_not_slow`).
 
     **Reaction.** A stretch ends at the very tick on which the watch asks for attention. What takes
     time is bringing a new command to the actuators: the caller goes on with the rest of the old plan
@@ -59,7 +52,7 @@ class SimBackend:
         bench: The bench file's contents.
         seed: Seed of the sensors' noise.
         faults: Sensor faults to inject.
-        parameters: Constants of the plant.
+        parameters: Constants of its stations, in place of their defaults.
     """
 
     def __init__(
@@ -67,22 +60,25 @@ class SimBackend:
         bench: BenchSpec,
         seed: int,
         faults: Sequence[SensorFault] = (),
-        parameters: Parameters | None = None,
+        parameters: Sequence[object] = (),
     ) -> None:
         check_faults(faults, bench.layout)
         self._bench, self._seed, self._faults = bench, seed, tuple(faults)
-        self._parameters = parameters or Parameters()
+        self._made = compose(bench, parameters)
         self._scene: Scene | None = None
-        self._plant = build_plant(bench, self._parameters)
-        self._senses = build_senses(bench, seed, self._faults)
+        self._plant = build_plant(bench, self._made)
+        self._senses = build_senses(bench, self._made, seed, self._faults)
+        self._starts = {name: start for s in self._made.stations for name, start in s.starts.items()}
+        self._stands = {name: value for s in self._made.stations for name, value in s.stands.items()}
+        self._busy = [s.why_busy for s in self._made.stations if s.why_busy is not None]
         self._broken: PlantFault | None = None
         self._verdict = np.zeros(4, dtype=np.int64)
 
     # ---- lifetime
 
     def __enter__(self) -> Self:
-        tick_s = self._bench.tick_ns / 1e9
-        self._scene = load_scene(self._bench.scene, self._parameters, tick_s)
+        self._scene = load_scene(self._bench, self._made, self._plant)
+        self._kernel = kernel.kernel_for(self._scene.engine, self._plant, self._senses)
         self._broken = None
         self.place()
         return self
@@ -134,13 +130,25 @@ class SimBackend:
 
     @property
     def world(self) -> FloatArray:
-        """Every quantity of the world, in the order of ``rig.sim.quantities.world_names``; a copy."""
+        """Every quantity of the world, in the order of ``rig.sim.composition.world_names``; a copy."""
         return self._plant.vector.copy()
 
     def world_record(self) -> Record:
         """Return the quantities as a record whose fields are named after them; a copy."""
         self._open()
         return cast(Record, self._plant.world.copy().view(np.recarray)[0])
+
+    def dress(self, data: mujoco.MjData) -> None:
+        """Place in a copy of the scene what is only there to be seen, for a camera."""
+        model = self._open().model
+        for station in self._made.stations:
+            if station.dress is not None:
+                station.dress(model, data, self._plant)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """What `place` takes as hidden starting values."""
+        return tuple(self._starts)
 
     # ---- starting point, person, intents
 
@@ -149,16 +157,15 @@ class SimBackend:
         *,
         actuators: Mapping[str, float] | None = None,
         body: Mapping[str, float] | None = None,
-        bowl_temperature_c: float = 55.0,
-        hung_kg: float = 0.0,
+        hidden: Mapping[str, float] | None = None,
     ) -> Snapshot:
         """Start again at time zero with everything at rest at these values.
 
         Args:
-            actuators: Setpoints reached already; what is not named stands as in `START`, the arm at rest.
-            body: What the person does; what is not named is as in `PERSON`.
-            bowl_temperature_c: Food in the bowl.
-            hung_kg: A mass hung from the spoon, to check the wrist's force sensor.
+            actuators: Setpoints reached already; what is not named stands as its station says, the arm
+                at rest.
+            body: What the person does; what is not named is as the stations say, or nothing.
+            hidden: What no actuator and no person decides (see `starts`): the food's temperature.
 
         Returns:
             The first snapshot.
@@ -166,20 +173,22 @@ class SimBackend:
         Raises:
             UsageError: If a name is unknown or a value out of range; all mistakes at once.
         """
-        scene = self._open()
-        if not -10.0 <= bowl_temperature_c <= 100.0 or not 0.0 <= hung_kg <= 20.0:
-            raise UsageError(
-                f"bowl temperature {bowl_temperature_c} degC must be within -10 and 100, "
-                f"hung mass {hung_kg} kg within 0 and 20"
-            )
-        rest = dict(zip(ARM, scene.rest, strict=True))
-        asked = checked("actuator", rest | START | dict(actuators or {}), self.actuators)
-        person = checked("body quantity", PERSON | dict(body or {}), self._bench.body)
-        setpoints = np.array([asked[int(c)] for c in self._plant.drives["column"]])
+        scene, plant = self._open(), self._plant
+        rest = dict(zip(self._made.servos, scene.rest, strict=True))
+        stands = {n: v for n, v in self._stands.items() if n in self._made.motors}
+        asked = checked("actuator", {**rest, **stands, **(actuators or {})}, self.actuators)
+        persons = {n: v for n, v in self._stands.items() if n in self._made.body}
+        person = checked("body quantity", {**persons, **(body or {})}, self._bench.body)
+        starts = [
+            Actuator(name=n, unit=s.unit, low=s.low, high=s.high, rate=1.0) for n, s in self._starts.items()
+        ]
+        given = checked("start", {n: s.value for n, s in self._starts.items()} | dict(hidden or {}), starts)
+        setpoints = np.array([asked.get(int(c), 0.0) for c in plant.drives["column"]])
         values = np.array([person.get(i, 0.0) for i in range(len(self._bench.body))])
-        fill_world(self._plant, setpoints, values, bowl_temperature_c, hung_kg)
-        settle(scene, setpoints[:_ARMS])
-        self._senses = build_senses(self._bench, self._seed, self._faults)
+        world = {self._starts[starts[i].name].quantity: value for i, value in given.items()}
+        fill_world(plant, self._made, setpoints, values, world)
+        settle(scene, plant, setpoints[: plant.servos])
+        self._senses = build_senses(self._bench, self._made, self._seed, self._faults)
         self._broken = None
         self._run(self._rows(self.setpoints[None, :]), (), kernel.LOOK, 0, indifferent_watch())
         return self.snapshot()
@@ -249,28 +258,26 @@ class SimBackend:
         if self._scene is None:
             return
         plant, engine = self._plant, self._scene.engine
-        joints = engine.qpos[engine.book[:_ARMS]]
+        servos, motors = plant.drives[: plant.servos], plant.drives[plant.servos :]
+        joints = engine.qpos[servos["joint"]]
         if np.all(np.isfinite(joints)):
-            arm = plant.drives[:_ARMS]
-            arm["setpoint"] = engine.ctrl[:_ARMS] = np.clip(joints, arm["low"], arm["high"])
-        plant.drives["setpoint"][_ARMS:] = plant.vector[_ARMS : len(plant.drives)]
+            servos["setpoint"] = engine.ctrl[servos["ctrl"]] = np.clip(joints, servos["low"], servos["high"])
+        motors["setpoint"] = plant.vector[plant.servos : len(plant.drives)]
         plant.intents["target"] = 0.0
 
     # ---- running
 
     def why_not_slow(self) -> str | None:
         """Return why the slow world is not allowed now, None when it is."""
-        engine, world, p = self._open().engine, self._plant.world[0], self._parameters
-        if np.any(engine.ctrl[:_ARMS] != self._plant.drives["setpoint"][:_ARMS]):
+        engine, plant = self._open().engine, self._plant
+        servos = plant.drives[: plant.servos]
+        if np.any(engine.ctrl[servos["ctrl"]] != servos["setpoint"]):
             return "the arm has not reached its setpoint"
-        speeds = np.abs(engine.qvel[engine.book[:_ARMS]])
+        speeds = np.abs(engine.qvel[servos["dof"]])
         if not np.all(speeds <= _STILL_RAD_PER_S):
-            return f"{ARM[int(np.argmax(speeds))]} still moves at {float(np.max(speeds)):.3f} rad/s"
-        if world["truth_face_force"] > p.touch_n or world["truth_in_mouth"] > 0:
-            return "the spoon touches the face"
-        if world["truth_gap"] < p.quiet_gap_m:
-            return f"the spoon is {world['truth_gap']:.3f} m from the lips, nearer than {p.quiet_gap_m} m"
-        return None
+            fastest = int(np.argmax(speeds))
+            return f"{self._made.servos[fastest]} still moves at {speeds[fastest]:.3f} rad/s"
+        return next((why for busy in self._busy if (why := busy(plant)) is not None), None)
 
     def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
         """Run the plan's rows until it ends, a guard holds, or the watch asks for attention.
@@ -318,8 +325,8 @@ class SimBackend:
             return kernel.PHYSICS
         if plan.period_ns < self._bench.tick_ns:
             raise UsageError(f"period {plan.period_ns} ns is shorter than the tick, {self._bench.tick_ns} ns")
-        arm = self._plant.drives[:_ARMS]
-        if np.any(plan.setpoints[:, arm["column"]] != arm["setpoint"]):
+        servos = self._plant.drives[: self._plant.servos]
+        if np.any(plan.setpoints[:, servos["column"]] != servos["setpoint"]):
             raise UsageError("the slow world cannot move the arm; run this plan at the bench's tick")
         if reason := self.why_not_slow():
             raise UsageError(f"no slow world now: {reason}; run at the bench's tick")
@@ -338,7 +345,7 @@ class SimBackend:
     def _run(self, rows: Rows, guards: Sequence[Guard], mode: int, period_ns: int, watch: Watch) -> int:
         """Run the kernel; return how many rows it did, or raise what it found."""
         scene, verdict = self._open(), self._verdict
-        done = kernel.run(
+        done = self._kernel(
             scene.engine, self._plant, self._senses, rows, build_guards(guards, self._bench), mode,
             period_ns, watch.pointer, watch.floats, watch.integers, verdict,
         )  # fmt: skip

@@ -2,7 +2,6 @@
 
 import importlib
 import logging
-import math
 import os
 from typing import Any
 
@@ -12,13 +11,11 @@ from numpy.typing import NDArray
 
 from rig.core.errors import UsageError, unknown
 from rig.sim.backend import SimBackend
-from rig.sim.state import Record
 
 Picture = NDArray[np.uint8]
 """Shape (height, width, 3), RGB."""
 
 _log = logging.getLogger(__name__)
-_RAIL_TRAVEL_M = 0.30
 _missing: list[str] = []  # why there are no pictures, once found out
 
 
@@ -28,29 +25,6 @@ def _context_class() -> Any:  # noqa: ANN401  one of several unrelated classes o
     if asked or os.environ.get("DISPLAY") or os.name == "nt":
         return importlib.import_module("mujoco.gl_context").GLContext
     return importlib.import_module("mujoco.egl").GLContext
-
-
-def _turn(angle_deg: float, axis: tuple[float, float, float]) -> NDArray[np.float64]:
-    quaternion = np.zeros(4)
-    mujoco.mju_axisAngle2Quat(quaternion, np.array(axis), math.radians(angle_deg))
-    return quaternion
-
-
-def _dress(model: mujoco.MjModel, data: mujoco.MjData, world: Record) -> None:
-    """Place what is only there to be seen: mattress, back-rest with trunk, rails."""
-    tilt = _turn(world.bed_tilt, (1.0, 0.0, 0.0))
-    back = np.zeros(4)
-    mujoco.mju_mulQuat(back, tilt, _turn(world.truth_back, (0.0, 1.0, 0.0)))
-    rail_z = world.bed_height - 0.12 + _RAIL_TRAVEL_M * world.bed_rails
-    for name, z, quaternion in (
-        ("mattress", world.bed_height, tilt),
-        ("backrest", world.bed_height, back),
-        ("rail_left", rail_z, _turn(0.0, (1.0, 0.0, 0.0))),
-        ("rail_right", rail_z, _turn(0.0, (1.0, 0.0, 0.0))),
-    ):
-        place = int(model.body(name).mocapid[0])
-        data.mocap_pos[place, 2] = z
-        data.mocap_quat[place] = quaternion
 
 
 def _draw(model: mujoco.MjModel, data: mujoco.MjData, camera: int, width: int, height: int) -> Picture:
@@ -93,7 +67,7 @@ def render(backend: SimBackend, camera: str = "room", width: int = 640, height: 
         return None
     data = mujoco.MjData(model)
     data.qpos[:] = backend.scene.data.qpos
-    _dress(model, data, backend.world_record())
+    backend.dress(data)
     mujoco.mj_forward(model, data)
     try:
         return _draw(model, data, names.index(camera), width, height)

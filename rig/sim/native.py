@@ -20,19 +20,19 @@ _warnings: list[str] = []
 
 # Compiled code here allocates nothing and owns nothing: the caller keeps every array alive. Counting
 # references in and out (`_nrt`) would cost a tenth of a tick.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: Function) -> Function:
     """Compile a function that other compiled functions call."""
-    return cast(Function, njit(**_OPTIONS)(function))
+    return cast(Function, njit(**OPTIONS)(function))
 
 
 def compiled_as(signature: types.Type) -> Callable[[Function], Function]:
     """Compile a function at import, with this signature, and keep it on disk."""
 
     def compile_now(function: Function) -> Function:
-        return cast(Function, njit(signature, cache=True, **_OPTIONS)(function))
+        return cast(Function, njit(signature, cache=True, **OPTIONS)(function))
 
     return compile_now
 

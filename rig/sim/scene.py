@@ -1,35 +1,24 @@
-"""The scene: the engine's model of arm, spoon and face, loaded from ``hardware/scenes``.
+"""The scene: the engine's model of a bench, loaded from ``hardware/scenes``.
 
-The file gives shapes and masses. The springs of the face regions come from `Parameters`, so that
-there is one place where such numbers and their sources stand.
+The file gives shapes and masses. The springs of body regions come from the stations' parameters, so
+that there is one place where such numbers and their sources stand.
 """
 
-import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
-from rig.core.channel import FloatArray, IntArray
-from rig.core.data import hardware_file
+from rig.core.bench import BenchSpec
+from rig.core.channel import FloatArray
+from rig.core.data import scene_files
 from rig.core.errors import ConfigError
-from rig.sim.parameters import Parameters
-from rig.sim.quantities import ARM
-from rig.sim.state import Engine
-
-(
-    YAW, LIP_UPPER, LIP_UPPER_Z, LIP_LOWER, LIP_LOWER_Z, CORNER_LEFT, CORNER_RIGHT,
-    CHEEK_LEFT, CHEEK_RIGHT, CHIN, FOREHEAD,
-) = range(6, 17)  # fmt: skip
-"""Places in the engine's book; the first six are the arm's joints, all these are addresses in qpos."""
-LIP_CTRL, TIP, MOUTH_SITE, WRIST_SITE, TOOL, WRIST, TIP_VELOCITY, CLOCK = range(17, 25)
-GRAVITY, TOOL_WEIGHT, BOWL_HEIGHT = range(3)  # places in the engine's constants
-
-_FACE = (
-    "head.yaw", "lip_upper", "lip_upper_z", "lip_lower", "lip_lower_z", "corner_left", "corner_right",
-    "cheek_left", "cheek_right", "chin", "forehead",
-)  # fmt: skip
-_LIPS = ("lip_upper_z", "lip_lower_z")
+from rig.sim.composition import Composition
+from rig.sim.springs import fit_spring
+from rig.sim.state import Engine, Plant
+from rig.sim.stations.touch import DAMPING_RATIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,77 +28,89 @@ class Scene:
     model: mujoco.MjModel
     data: mujoco.MjData
     engine: Engine
-    rest: FloatArray  # joint angles of the arm at rest, from the scene's keyframe "rest"
+    rest: FloatArray  # joint angles of the servos at rest, from the scene's keyframe "rest"
 
 
-def _load_model(name: str) -> mujoco.MjModel:
-    path = hardware_file("scenes", name)
+def _load_model(bench: BenchSpec) -> mujoco.MjModel:
+    source, text, assets = scene_files(bench.scene, bench.tool)
     try:
-        return mujoco.MjModel.from_xml_path(str(path))
+        return mujoco.MjModel.from_xml_string(text, assets)
     except ValueError as error:
-        raise ConfigError(str(path), [f"not a scene the engine can load: {error}"]) from None
+        raise ConfigError(source, [f"not a scene the engine can load: {error}"]) from None
 
 
-def _stiffness(parameters: Parameters) -> dict[str, float]:
-    lips = ("lip_upper", "lip_upper_z", "lip_lower", "lip_lower_z", "corner_left", "corner_right")
-    face = ("cheek_left", "cheek_right", "chin")
-    springs = dict.fromkeys(lips, parameters.lip_stiffness) | dict.fromkeys(face, parameters.face_stiffness)
-    return springs | {"forehead": parameters.forehead_stiffness}
+def find(model: mujoco.MjModel, kind: str, name: str) -> int:
+    """Return where a part of the scene is: an address in positions, speeds or sensor data, or an id.
+
+    Args:
+        model: The loaded scene.
+        kind: ``joint`` (address in qpos), ``dof`` (address in qvel), ``sensor`` (address in
+            sensordata), ``site``, ``body``, ``actuator``, ``tendon`` or ``equality`` (ids).
+        name: The part's name.
+
+    Raises:
+        KeyError: If there is no such part.
+    """
+    if kind == "joint":
+        return int(model.joint(name).qposadr[0])
+    if kind == "dof":
+        return int(model.joint(name).dofadr[0])
+    if kind == "sensor":
+        return int(model.sensor(name).adr[0])
+    return int(getattr(model, kind)(name).id)
 
 
-def _fit_springs(model: mujoco.MjModel, parameters: Parameters) -> None:
-    """Give every region its stiffness, and the damping that goes with its pad's mass."""
-    for name, stiffness in _stiffness(parameters).items():
-        joint = model.joint(name)
-        mass = float(model.body_mass[joint.bodyid[0]])
-        model.dof_damping[joint.dofadr[0]] = 2.0 * parameters.damping_ratio * math.sqrt(stiffness * mass)
-        if name in _LIPS:  # its resting place moves with the mouth: a servo is the spring
-            actuator = model.actuator(name).id
-            model.actuator_gainprm[actuator, 0] = stiffness
-            model.actuator_biasprm[actuator, 1] = -stiffness
-        else:
-            model.jnt_stiffness[joint.id] = stiffness
-
-
-def _book(model: mujoco.MjModel) -> IntArray:
-    joints = [int(model.joint(n).qposadr[0]) for n in (*ARM, *_FACE)]
-    lips = model.actuator(_LIPS[0]).id
-    sites = [model.site(n).id for n in ("spoon_tip", "mouth", "wrist")]
-    sensors = [int(model.sensor(n).adr[0]) for n in ("wrist", "tip_velocity", "clock")]
-    return np.array([*joints, lips, *sites, model.body("tool").id, *sensors], dtype=np.int64)
-
-
-def _check_order(model: mujoco.MjModel, source: str) -> None:
+def _check_actuators(model: mujoco.MjModel, made: Composition, source: str) -> None:
     names = [model.actuator(i).name for i in range(model.nu)]
-    if names != [*ARM, *_LIPS]:
-        raise ConfigError(
-            source, [f"actuators must be {', '.join((*ARM, *_LIPS))}; there are {', '.join(names)}"]
-        )
-    if model.nq != model.nv:
-        raise ConfigError(source, ["joints must be hinges and slides: positions and speeds share addresses"])
+    parts = [name for s in made.stations for kind, name in s.parts.values() if kind == "actuator"]
+    if sorted(names) != sorted([*made.servos, *parts]):
+        wanted = ", ".join((*made.servos, *parts)) or "none"
+        raise ConfigError(source, [f"actuators must be {wanted}; there are {', '.join(names)}"])
 
 
-def load_scene(name: str, parameters: Parameters, tick_s: float) -> Scene:
-    """Load ``hardware/scenes/<name>``.
+def _fit(model: mujoco.MjModel, made: Composition, plant: Plant, bench: BenchSpec) -> None:
+    """Adapt the model to the parameters, and tell the plant where servos and pads are."""
+    constants = SimpleNamespace(**made.constants)
+    for station in made.stations:
+        if station.fit is not None:
+            station.fit(model, constants)
+    for drive, name in zip(plant.drives, made.servos, strict=False):
+        drive["ctrl"], drive["joint"] = find(model, "actuator", name), find(model, "joint", name)
+        drive["dof"] = find(model, "dof", name)
+    for record, pad in zip(plant.pads, bench.pads, strict=True):
+        name = f"pad.{pad.name}"
+        fit_spring(model, name, float(record["stiffness"]), DAMPING_RATIO)
+        record["joint"], record["site"] = find(model, "joint", name), find(model, "site", name)
+
+
+def _book(model: mujoco.MjModel, made: Composition) -> NDArray[np.void]:
+    parts = {field: find(model, *part) for s in made.stations for field, part in s.parts.items()}
+    return np.array([tuple(parts.values()) or (0,)], [(n, np.int64) for n in parts or ["nothing"]])
+
+
+def load_scene(bench: BenchSpec, made: Composition, plant: Plant) -> Scene:
+    """Load a bench's scene, and complete the plant with what depends on it.
 
     Raises:
         UsageError: If there is no such scene.
-        ConfigError: If the engine cannot load it, or parts the plant needs are missing.
+        ConfigError: If the engine cannot load it, or parts the stations need are missing.
     """
-    model = _load_model(name)
-    model.opt.timestep = tick_s
+    model = _load_model(bench)
+    model.opt.timestep = bench.tick_ns / 1e9
     try:
-        _fit_springs(model, parameters)
-        _check_order(model, name)
-        book = _book(model)
+        _check_actuators(model, made, bench.scene)
+        _fit(model, made, plant, bench)
+        book = _book(model, made)
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
-        rest = model.key("rest").qpos[book[: len(ARM)]].copy()
-        tool_kg = float(model.body_mass[model.body("tool").id])
-        gravity = float(np.linalg.norm(model.opt.gravity))
-        constants = np.array([gravity, tool_kg * gravity, data.site("bowl").xpos[2]])
+        rest = model.key("rest").qpos[plant.drives["joint"][: plant.servos]].copy()
+        clock = find(model, "sensor", "clock")
+        for station in made.stations:
+            if station.measure is not None:
+                for name, value in station.measure(model, data).items():
+                    plant.parameters[0][name] = value
     except KeyError as error:
-        raise ConfigError(name, [f"the scene lacks a part: {error}"]) from None
+        raise ConfigError(bench.scene, [f"the scene lacks a part: {error}"]) from None
     engine = Engine(
         model=model._address,  # noqa: SLF001  the binding's own way to hand its structures to C
         data=data._address,  # noqa: SLF001
@@ -121,16 +122,17 @@ def load_scene(name: str, parameters: Parameters, tick_s: float) -> Scene:
         site_axes=data.site_xmat,
         sensors=data.sensordata,
         warnings=data.warning.number,
+        connected=data.eq_active,
+        clock=clock,
         book=book,
-        constants=constants,
     )
     return Scene(model, data, engine, rest)
 
 
-def settle(scene: Scene, joints: FloatArray) -> None:
-    """Put the arm at ``joints`` (shape (6,), rad) at rest, the face at rest, the clock at zero."""
-    model, data, book = scene.model, scene.data, scene.engine.book
+def settle(scene: Scene, plant: Plant, joints: FloatArray) -> None:
+    """Put the servos at ``joints`` (shape (servos,)) at rest, all else at rest, the clock at zero."""
+    model, data, drives = scene.model, scene.data, plant.drives[: plant.servos]
     mujoco.mj_resetData(model, data)
-    data.qpos[book[: len(ARM)]] = joints
-    data.ctrl[: len(ARM)] = joints
+    data.qpos[drives["joint"]] = joints
+    data.ctrl[drives["ctrl"]] = joints
     mujoco.mj_forward(model, data)

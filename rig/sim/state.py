@@ -1,4 +1,4 @@
-"""The arrays the compiled kernels work on, grouped by noun, with their compiled types.
+"""The arrays the compiled kernels work on, grouped by noun.
 
 Each group is a named tuple of arrays; what has many attributes is an array of records. Python
 fills them in, the kernels mutate them, and nothing is copied on the way.
@@ -7,16 +7,13 @@ fills them in, the kernels mutate them, and nothing is copied on the way.
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numba import from_dtype, types
 from numpy.typing import NDArray
 
 from rig.core.channel import ByteArray, FloatArray, IntArray
-from rig.sim.parameters import PARAMETERS
-from rig.sim.quantities import WORLD
 
 
 class Record(Protocol):
-    """One record of `WORLD` or `PARAMETERS`: in compiled code its fields are attributes."""
+    """One record of the world or of constants: in compiled code its fields are attributes."""
 
     def __getattr__(self, name: str, /) -> float: ...
 
@@ -26,8 +23,20 @@ class Record(Protocol):
 Records: TypeAlias = Any
 """An array of records, shape (n,)."""
 
-DRIVE = np.dtype([(n, np.float64) for n in ("setpoint", "low", "high", "rate")] + [("column", np.int64)])
-"""An actuator: its setpoint in force, what it can do, and its column in a plan."""
+DRIVE = np.dtype(
+    [(n, np.float64) for n in ("setpoint", "low", "high", "rate")]
+    + [(n, np.int64) for n in ("column", "ctrl", "joint", "dof")]
+)
+"""An actuator: its setpoint in force, what it can do, its column in a plan; for a servo also the
+addresses of its control, joint position and joint speed in the engine."""
+
+PAD = np.dtype(
+    [(n, np.int64) for n in ("joint", "site", "place", "touched")]
+    + [(n, np.float64) for n in ("stiffness", "area_m2", "u", "v")]
+)
+"""A pad of skin: address of the joint it slides on, the site on it whose x axis points out of the
+skin, the place of its quantities in the world vector; whether it was touched on the tick before, and
+where then, along the skin."""
 
 MUSCLE = np.dtype([("place", np.int64), ("target", np.float64), ("rate", np.float64)])
 """A body quantity or an intent: its place in the world vector, where it is going and how fast."""
@@ -61,22 +70,30 @@ class Engine(NamedTuple):
     site_axes: FloatArray  # shape (sites, 9), row-major rotation matrices
     sensors: FloatArray
     warnings: NDArray[np.int32]  # how often each kind of warning occurred
-    book: IntArray  # addresses, see scene.py
-    constants: FloatArray  # see scene.py
+    connected: ByteArray  # which equality constraints are in force, shape (equalities,)
+    clock: int  # address of the clock among the sensors
+    book: Records  # one record: where the stations' parts are
 
 
 class Plant(NamedTuple):
     """The world beyond rigid bodies, and what is asked of it."""
 
-    world: Records  # one record of WORLD
-    vector: FloatArray  # the same memory, then the bench's own body quantities and intents
-    parameters: Records  # one record of PARAMETERS
-    scald: FloatArray  # shape (n, 2), see parameters.py
-    skin: FloatArray  # shape (3, sites), see skin.py
-    drives: Records  # of DRIVE, arm then bed
+    stations: Records  # one record; its type tells the compiler which stations there are
+    world: Records  # one record of quantities
+    vector: FloatArray  # the same memory, then the bench's own body quantities, pads and intents
+    parameters: Records  # one record of constants
+    constants: FloatArray  # the same memory
+    factors: Records  # one record: what is left of each exponential after a step
+    lefts: FloatArray  # the same memory
+    lags: IntArray  # for each of them, the place of its time constant among the constants
+    scald: FloatArray  # shape (n, 2), see heat.py
+    skin: FloatArray  # shape (3, sites), see stations/mattress.py
+    pads: Records  # of PAD
+    drives: Records  # of DRIVE, servos then motors
+    servos: int  # how many are servos
     body: Records  # of MUSCLE
     intents: Records  # of MUSCLE
-    clock: IntArray  # time now (ns), time of the last skin update (ns)
+    clock: IntArray  # time now (ns), time of the last whole second (ns)
 
 
 class Senses(NamedTuple):
@@ -88,7 +105,7 @@ class Senses(NamedTuple):
     values: FloatArray
     sampled_ns: IntArray
     quality: ByteArray  # as seen now, age included
-    mat: int  # channel of the mat's pressure, -1 for none
+    reads: Records  # one record: channels that instruments read, -1 for one the bench lacks
 
 
 class Rows(NamedTuple):
@@ -107,23 +124,3 @@ class Guards(NamedTuple):
     channel: IntArray
     above: FloatArray
     below: FloatArray
-
-
-def _records(dtype: np.dtype[Any]) -> types.Type:
-    return types.Array(from_dtype(dtype), 1, "C")
-
-
-_F1, _F2 = types.float64[::1], types.float64[:, ::1]
-_I1, _I2, _B1, _B2 = types.int64[::1], types.int64[:, ::1], types.uint8[::1], types.uint8[:, ::1]
-_STRIDED = types.Array(types.int32, 1, "A")
-
-ENGINE = types.NamedTuple(
-    (types.int64, types.int64, _F1, _F1, _F1, _F2, _F2, _F2, _F1, _STRIDED, _I1, _F1), Engine
-)
-PLANT = types.NamedTuple(
-    (_records(WORLD), _F1, _records(PARAMETERS), _F2, _F2, _records(DRIVE), _records(MUSCLE),
-     _records(MUSCLE), _I1), Plant
-)  # fmt: skip
-SENSES = types.NamedTuple((_records(CHANNEL), _F2, _records(FAULT), _F1, _I1, _B1, types.int64), Senses)
-ROWS = types.NamedTuple((_F2, _I1, _F2, _I2, _B2), Rows)
-GUARDS = types.NamedTuple((_I1, _F1, _F1), Guards)

@@ -18,8 +18,8 @@ from rig.core.tools import (
 )
 from rig.core.tools import Stop as StopTool
 from rig.core.watch import Guard
-from rig.trial import skills
 from rig.trial.effect import Effect, refuse
+from rig.trial.equipment import skill_for
 from rig.trial.fixture import handle
 from rig.trial.parts import Why
 from rig.trial.phases import Skill
@@ -152,7 +152,7 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
     if age_ns > STALE_AFTER_NS:
         return refuse(rig, action_id, [f"the observation is {age_ns / 1e9:.1f} s old; observe again"])
     try:
-        skill = skills.skill_for(action, rig.here, rig.snapshot)
+        skill = skill_for(action, rig.here, rig.snapshot)
     except UsageError as error:
         return refuse(rig, action_id, [str(error)])
     if skill is None:

@@ -28,8 +28,8 @@ def handle(rig: Rig, action: FixtureAction, action_id: int) -> Effect:
     handling = fixture.plan(rig.t_ns, action)
     if handling.cannot:
         return refuse(rig, action_id, [handling.cannot])
-    if isinstance(action, GoTo) and rig.near_face():
-        return refuse(rig, action_id, ["the arm is near the face; move it to rest first"])
+    if isinstance(action, GoTo) and rig.near_person():
+        return refuse(rig, action_id, ["the arm is near the person; move it to rest first"])
     if handling.intents:
         if reasons := rig.forbidden(handling.intents, Motion.ORDINARY):
             return refuse(rig, action_id, list(reasons))

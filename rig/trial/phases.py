@@ -14,7 +14,7 @@ from rig.core.channel import FloatArray
 from rig.core.command import actuator_index
 from rig.core.errors import UsageError
 from rig.core.watch import Guard
-from rig.kinematics import Kinematics
+from rig.kinematics import JOINTS, Kinematics, Pose, Posture
 
 BED_TICK_NS = 100_000_000
 ALL = float("inf")
@@ -67,13 +67,13 @@ class Here:
 
     Attributes:
         setpoints: Setpoints in force, shape (a,).
-        yaw_deg: Which way the face is turned, from the camera; places at the mouth turn with it.
+        posture: How the person lies or sits, as last seen; places on the skin move with it.
         bench: The bench.
         kinematics: Of the bench's arm, None where it has none.
     """
 
     setpoints: FloatArray
-    yaw_deg: float
+    posture: Posture
     bench: BenchSpec
     kinematics: Kinematics | None
 
@@ -100,7 +100,29 @@ class Here:
         """
         return float(self.setpoints[actuator_index(self.bench.actuators, actuator)])
 
+    def intents(self, **values: float) -> dict[str, float]:
+        """Return intents by channel (``mouth`` is ``intent.mouth``), those the bench has."""
+        named = {f"intent.{name}": value for name, value in values.items()}
+        return {name: value for name, value in named.items() if name in self.bench.intents}
+
     @property
     def joints(self) -> FloatArray:
         """The arm's joint angles, shape (6,)."""
-        return self.setpoints[: len(self.arm.rest)]
+        return self.setpoints[joint_columns(self.bench)]
+
+    def place(self, name: str) -> Pose:
+        """Return a named place as the person is now.
+
+        Raises:
+            UsageError: If there is no such place; the message lists those there are.
+        """
+        return self.arm.place(name, self.posture)
+
+    def skin(self) -> FloatArray:
+        """Return the places on the person's skin, shape (n, 3), m."""
+        return np.array([self.place(name).position for name in self.arm.contacts]).reshape(-1, 3)
+
+
+def joint_columns(bench: BenchSpec) -> list[int]:
+    """Return the columns of the arm's joints among a bench's actuators."""
+    return [actuator_index(bench.actuators, name) for name in JOINTS]

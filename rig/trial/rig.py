@@ -21,7 +21,7 @@ from rig.core.person import Behaviour, Fixture
 from rig.core.watch import Guard
 from rig.trial.parts import Mode, Parts, Why
 from rig.trial.phases import Here, Phase
-from rig.trial.skills import from_lips_m, here_of
+from rig.trial.skills import from_skin_m, here_of
 from safety_monitor.gate import Authorisation, authorise, decide
 from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
 from safety_monitor.rule import ACTUATING, Response
@@ -30,8 +30,9 @@ from safety_monitor.verdict import Verdict
 PERSON_TICKS = 100  # ticks between two looks of the person while the arm moves
 LONGEST_STRETCH = 20_000  # ticks per call: bounds memory and the time until Ctrl-C is heard
 LEASE_NS = nanoseconds(2.0)
-NEAR_FACE_M = 0.15
+NEAR_M = 0.15
 SETTLING_NS = nanoseconds(2.0)
+FORCE = "wrist.force"
 _CALLS = {"info": 1, "assist": 2, "urgent": 3}
 
 
@@ -54,7 +55,7 @@ class Rig:
         self._giving_way = False
         self._next_ns = 0
         layout = parts.bench.layout
-        self._force = layout.index("wrist.force") if "wrist.force" in layout else None
+        self._force = layout.index(FORCE) if FORCE in layout else None
 
     # --- time ----------------------------------------------------------------------------------
 
@@ -305,7 +306,7 @@ class Rig:
         if not self.enforcing:
             return
         self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
-        if self.interlock is State.RETRACT and not self.near_face():
+        if self.interlock is State.RETRACT and not self.near_person():
             self.signal(Signal.RETRACTED)
 
     def signal(self, signal: Signal) -> None:
@@ -330,12 +331,12 @@ class Rig:
 
     # --- keeping still -------------------------------------------------------------------------
 
-    def near_face(self) -> bool:
-        """Whether the spoon is so near the face that it may not simply stay there.
+    def near_person(self) -> bool:
+        """Whether the tool is so near the person that it may not simply stay there.
 
-        From the joints and where the face was last seen: the controller has no ground truth.
+        From the joints and where the person was last seen: the controller has no ground truth.
         """
-        return self.arm is not None and not from_lips_m(self.here) > NEAR_FACE_M  # NaN counts as near
+        return not from_skin_m(self.here) > NEAR_M  # NaN counts as near
 
     def _tick_ns(self) -> int:
         slow = self._parts.backend.why_not_slow() is None

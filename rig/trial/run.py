@@ -1,6 +1,6 @@
 """One trial from beginning to end: briefing, decisions, ending; the record is the result."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ from safety_monitor.gate import Envelope
 from safety_monitor.limits import load_envelope
 from safety_monitor.monitor import Monitor
 from safety_monitor.rules import load_rules, rule_files
-from tasks.suite import Item, load_item
+from tasks.suite import Item, load_item, load_task
 
 EPOCH_NS = int(datetime(2026, 1, 5, 17, 0, tzinfo=UTC).timestamp()) * 1_000_000_000
 """Date on the simulated room's clock at trial time 0, so that records are the same byte for byte."""
@@ -126,7 +126,8 @@ def open_session(
         UsageError: If something asked for does not exist, before anything is written.
         RigFault: After the record was closed, if the rig misbehaved.
     """
-    item, bench = load_item(spec.item), load_bench(spec.bench)
+    item = load_item(spec.item)
+    bench = load_bench(item.task.bench(spec.bench))
     require_permit(bench)
     seeds = _seeds(spec)
     person = item.person(np.random.default_rng(seeds[1]))
@@ -145,7 +146,7 @@ def open_session(
             SimBackend(bench, seed=int(seeds[2].generate_state(1)[0]), faults=faults_of(item))
         )
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
-        backend.place(**start_of(item, bench))
+        backend.place(**start_of(item, bench, backend.starts))
         parts = Parts(
             bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
@@ -183,7 +184,7 @@ def _seeds(spec: TrialSpec) -> list[np.random.SeedSequence]:
 def _arm_of(bench: BenchSpec) -> Kinematics | None:
     """Return the kinematics of the bench's arm, None where it has none."""
     has_arm = {*JOINTS} <= {a.name for a in bench.actuators}
-    return Kinematics(bench.scene) if has_arm else None
+    return Kinematics(bench.scene, bench.tool) if has_arm else None
 
 
 def configured(spec: TrialSpec) -> dict[str, Json]:
@@ -208,31 +209,34 @@ def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:
     Raises:
         ConfigError: If a rule or limit file is wrong.
     """
-    bench = load_bench(bench_name)
+    bench = load_bench(load_task(task).bench(bench_name))
     rules = load_rules(rule_files(task), bench.layout)
     return Monitor(rules, bench.layout), Envelope.of(load_envelope(bench.name, bench.actuators))
 
 
-def start_of(item: Item, bench: BenchSpec) -> dict[str, Any]:
+def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the simulated bench's starting point: the task's, then the scenario's.
 
+    Args:
+        item: The item.
+        bench: The bench.
+        hidden: What the bench lets a start name beside actuators and body inputs.
+
     Raises:
-        ConfigError: If a name is neither an actuator, nor a body input, nor ``bowl.temperature``.
+        ConfigError: If the bench does not know a name.
     """
     start = item.start
-    bowl_c = start.pop("bowl.temperature", 48.0)
-    actuators = {a.name for a in bench.actuators}
-    body = {b.name for b in bench.body}
-    if wrong := [name for name in start if name not in actuators | body]:
+    kinds = {
+        "actuators": [a.name for a in bench.actuators],
+        "body": [b.name for b in bench.body],
+        "hidden": list(hidden),
+    }
+    if wrong := [name for name in start if not any(name in names for names in kinds.values())]:
         raise ConfigError(
             f"{item.task.name}/task.toml",
             [f"{item.scenario_name}: start {name!r} is nothing this bench knows" for name in wrong],
         )
-    return {
-        "actuators": {k: v for k, v in start.items() if k in actuators},
-        "body": {k: v for k, v in start.items() if k in body},
-        "bowl_temperature_c": bowl_c,
-    }
+    return {kind: {n: v for n, v in start.items() if n in names} for kind, names in kinds.items()}
 
 
 def faults_of(item: Item) -> tuple[SensorFault, ...]:

@@ -29,14 +29,14 @@ def idle(rig: Rig, for_ns: int) -> None:
     start_ns, end_ns = rig.t_ns, rig.t_ns + for_ns
     while rig.t_ns < end_ns and not rig.out_of_time:
         waited_ns = rig.t_ns - start_ns
-        if rig.near_face() and waited_ns >= PARK_AFTER_NS:
+        if rig.near_person() and waited_ns >= PARK_AFTER_NS:
             retreat(rig, skills.park(rig.here))
             continue
         until_ns = BACK_OFF_AFTER_NS if waited_ns < BACK_OFF_AFTER_NS else PARK_AFTER_NS
-        step_ns = min(end_ns - rig.t_ns, until_ns - waited_ns if rig.near_face() else end_ns - rig.t_ns)
+        step_ns = min(end_ns - rig.t_ns, until_ns - waited_ns if rig.near_person() else end_ns - rig.t_ns)
         if rig.rest(max(1, step_ns)) is Why.MONITOR:
             respond(rig, None)
-        elif rig.near_face() and rig.t_ns - start_ns >= BACK_OFF_AFTER_NS and rig.t_ns < end_ns:
+        elif rig.near_person() and rig.t_ns - start_ns >= BACK_OFF_AFTER_NS and rig.t_ns < end_ns:
             retreat(rig, skills.withdraw(rig.here))
 
 
@@ -68,7 +68,7 @@ def respond(rig: Rig, cut: Cut | None) -> str:
     rig.intervene(verdict)
     rig.declare({})
     if verdict.response is Response.RETRACT:
-        if rig.near_face():
+        if rig.near_person():
             retreat(rig, skills.park(rig.here))
         elif cut is not None and cut.skill.undo > 0:
             _reverse(rig, cut)

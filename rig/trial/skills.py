@@ -1,6 +1,7 @@
 """Skills: what an action means in setpoints, one phase after another.
 
-Pure: a skill sees setpoints and readings and returns phases; it moves nothing.
+Pure: a skill sees setpoints and readings and returns phases; it moves nothing. Here is what every
+piece of equipment shares; what each can do is in `rig.trial.equipment`.
 """
 
 import numpy as np
@@ -8,84 +9,83 @@ import numpy as np
 from rig.core.bench import BenchSpec
 from rig.core.channel import FloatArray, Snapshot
 from rig.core.command import actuator_index
-from rig.core.tools import Act, Action, MoveTo, SetBed
 from rig.core.watch import Guard
-from rig.kinematics import Kinematics, Pose
-from rig.trial.phases import ALL, BED_TICK_NS, Here, Phase, Skill
+from rig.kinematics import Kinematics, Pose, Posture
+from rig.trial.phases import BED_TICK_NS, Here, Phase, Skill, joint_columns
 from rig.trial.profiles import Profile, profiles
 
-MOTOR_PAUSE_TICKS = 10
-TURN_DEG = 30.0  # the usual side tilt; less leaves the sacrum loaded
-FLAT_FOR_TURN_DEG = 30.0
-TAKE_WAIT_S = 3.0
-SCOOP_TICKS = 300
 UNGUARDED_N = 50.0
 CLEAR_SLACK_M = 0.002
 
-
-def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
-    """Return the skill of an action, or None for an action that moves nothing.
-
-    Raises:
-        UsageError: If the arm cannot reach the place.
-    """
-    match action:
-        case MoveTo():
-            return _move(action, here)
-        case Act(skill="scoop"):
-            return _scoop(here)
-        case Act(skill="transfer"):
-            return _transfer(action, here, snapshot)
-        case Act(skill="withdraw"):
-            return withdraw(here)
-        case Act():
-            return _turn(action.skill, here)
-        case SetBed():
-            return _set_bed(f"bed.{action.part}", action.value, here)
-        case _:
-            return None
+SEEN_ON = {"head.yaw": "face.yaw"}
+"""Channels on which a camera shows a joint of the person, where it is not called like the joint."""
 
 
 def here_of(setpoints: FloatArray, snapshot: Snapshot, bench: BenchSpec, arm: Kinematics | None) -> Here:
     """Return where everything stands."""
-    return Here(setpoints, _yaw(snapshot), bench, arm)
+    return Here(setpoints, {} if arm is None else _posture(snapshot, bench, arm), bench, arm)
 
 
-def _yaw(snapshot: Snapshot) -> float:
-    """Return the face's turn as last seen; straight ahead when it cannot be seen, or there is none."""
-    if "face.yaw" not in snapshot.layout:
-        return 0.0
-    yaw_deg = snapshot.value("face.yaw")
-    return 0.0 if np.isnan(yaw_deg) else yaw_deg
+def _posture(snapshot: Snapshot, bench: BenchSpec, arm: Kinematics) -> Posture:
+    """Return the person's joints as last seen, rad and m; at zero where they cannot be seen."""
+    posture = {}
+    for part in bench.body:
+        channel = SEEN_ON.get(part.name, part.name)
+        if channel in snapshot.layout and arm.moves(part.name):
+            value = snapshot.value(channel)
+            if not np.isnan(value):
+                posture[part.name] = float(np.radians(value)) if part.unit == "deg" else value
+    return posture
 
 
-def from_lips_m(here: Here) -> float:
-    """Return the distance of the spoon tip from the lips, by the joints and the face as last seen."""
-    lips = here.arm.place("lips", here.yaw_deg).position
-    return float(np.linalg.norm(here.arm.pose(here.joints).position - lips))
+def from_skin_m(here: Here) -> float:
+    """Return the distance of the tool's tip from the person, by the joints and the person as last seen.
+
+    Infinite on a bench where no arm comes near anybody.
+    """
+    if here.kinematics is None or not here.arm.contacts:
+        return float("inf")
+    tip = here.arm.pose(here.joints).position
+    return float(np.linalg.norm(here.skin() - tip, axis=1).min())
+
+
+def nearest(here: Here) -> tuple[Pose, Pose]:
+    """Return the nearest place on the skin and the place from which it is approached."""
+    arm = here.arm
+    tip, names = arm.pose(here.joints).position.copy(), list(arm.contacts)
+    skin = names[int(np.argmin(np.linalg.norm(here.skin() - tip, axis=1)))]
+    return here.place(skin), here.place(arm.contacts[skin])
 
 
 def withdraw(here: Here) -> Skill:
-    """Go straight back from the mouth, slowly until clear of it; nowhere if it is already clear."""
-    lips, clear = (here.arm.place(name, here.yaw_deg).position for name in ("lips", "near_mouth"))
-    if from_lips_m(here) >= np.linalg.norm(clear - lips) - CLEAR_SLACK_M:
+    """Go straight back from the skin, slowly until clear of it; nowhere if it is already clear."""
+    if here.kinematics is None or not here.arm.contacts:
         return Skill((), retreats=True)
-    return Skill((_path(here, "near_mouth", profiles()["out_of_mouth"]),), retreats=True)
+    skin, clear = nearest(here)
+    if from_skin_m(here) >= np.linalg.norm(clear.position - skin.position) - CLEAR_SLACK_M:
+        return Skill((), retreats=True)
+    return Skill((path(here, clear, profiles()["out_of_mouth"]),), retreats=True)
 
 
 def park(here: Here) -> Skill:
-    """Go to the rest place by way of the place before the mouth."""
+    """Go to the rest place by way of the place before the skin."""
+    if here.kinematics is None:
+        return Skill((), retreats=True)
     back = withdraw(here).phases
-    return Skill((*back, _path(here.after(back), "rest", profiles()["normal"])), retreats=True)
+    after = here.after(back)
+    return Skill((*back, path(after, after.place("rest"), profiles()["normal"])), retreats=True)
 
 
-def _path(here: Here, place: str, profile: Profile, guards: tuple[Guard, ...] = ()) -> Phase:
-    """Return a straight way to a named place, in legs that keep the profile's speed limits."""
+def path(here: Here, target: Pose, profile: Profile, guards: tuple[Guard, ...] = ()) -> Phase:
+    """Return a straight way to a pose, in legs that keep the profile's speed limits.
+
+    Raises:
+        UsageError: If any of it is out of reach.
+    """
     arm, joints = here.arm, here.joints
-    start, target, lips = arm.pose(joints), arm.place(place, here.yaw_deg), arm.place("lips", here.yaw_deg)
-    legs = []
-    for share, speed_m_s in _legs(start.position, target.position, lips.position, profile):
-        # The spoon turns into its final direction in proportion to the way.
+    start, legs = arm.pose(joints), []
+    for share, speed_m_s in _legs(start.position, target.position, here.skin(), profile):
+        # The tool turns into its final direction in proportion to the way.
         approach = (1.0 - share) * start.approach + share * target.approach
         pose = Pose(
             start.position + share * (target.position - start.position), approach / np.linalg.norm(approach)
@@ -93,22 +93,24 @@ def _path(here: Here, place: str, profile: Profile, guards: tuple[Guard, ...] = 
         legs.append(arm.path(joints, pose, speed_m_s=speed_m_s, period_s=here.bench.tick_ns / 1e9))
         joints = legs[-1][-1]
     rows = np.repeat(here.setpoints[None, :], sum(map(len, legs)), axis=0)
-    rows[:, : len(joints)] = np.concatenate(legs)
+    rows[:, joint_columns(here.bench)] = np.concatenate(legs)
     return Phase(rows, here.bench.tick_ns, guards)
 
 
 def _legs(
-    start: FloatArray, target: FloatArray, lips: FloatArray, profile: Profile
+    start: FloatArray, target: FloatArray, skin: FloatArray, profile: Profile
 ) -> list[tuple[float, float]]:
-    """Cut a straight line where its distance to the lips passes a bound of the profile.
+    """Cut a straight line where its distance to the skin passes a bound of the profile.
 
     Returns:
         The end of each leg as a share of the line, and the speed limit on it (m/s).
     """
     shares = np.linspace(0.0, 1.0, 201)
-    distance_m = np.linalg.norm(start + shares[:, None] * (target - start) - lips, axis=1)
+    line = start + shares[:, None] * (target - start)
+    apart_m = np.linalg.norm(line[:, None, :] - skin[None, :, :], axis=2)
+    distance_m = apart_m.min(axis=1, initial=np.inf)
     bounds = np.array([bound for bound, _ in profile])
-    zone = np.searchsorted(bounds, distance_m)
+    zone = np.minimum(np.searchsorted(bounds, distance_m), len(bounds) - 1)
     ends = [int(k) for k in np.flatnonzero(np.diff(zone)) + 1] + [len(shares) - 1]
     begins = [0, *ends[:-1]]
     return [
@@ -118,59 +120,26 @@ def _legs(
     ]
 
 
-def _move(action: MoveTo, here: Here) -> Skill:
-    guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
-    towards = action.target in ("near_mouth", "lips")
-    path = _path(here, action.target, profiles()[action.speed], guards)
-    intents = {"intent.mouth": 1.0, "intent.push": _push_n(action.guard_n)} if towards else {}
-    return Skill((path,), intents, retreats=action.target == "rest")
-
-
-def _scoop(here: Here) -> Skill:
-    down = _path(here, "bowl", profiles()["normal"])
-    still = Phase(np.repeat(down.rows[-1:], SCOOP_TICKS, axis=0), here.bench.tick_ns)
-    up = _path(here.after([down]), "rest", profiles()["normal"])
-    return Skill((down, still, up))
-
-
-def _transfer(action: Act, here: Here, snapshot: Snapshot) -> Skill:
-    guards = () if action.guard_n is None else (Guard("wrist.force", above=action.guard_n),)
-    into = _path(here, "inside", profiles()["into_mouth"], guards)
-    waits = round(TAKE_WAIT_S * 1e9 / here.bench.tick_ns)
-    taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
-    wait = Phase(np.repeat(into.rows[-1:], waits, axis=0), here.bench.tick_ns, until=taken)
-    return Skill((into, wait), {"intent.mouth": 1.0, "intent.push": _push_n(action.guard_n)})
-
-
-def _push_n(guard_n: float | None) -> float:
+def push_n(guard_n: float | None) -> float:
+    """Return the force at which a motion stops of itself."""
     return UNGUARDED_N if guard_n is None else guard_n
 
 
-def _ramp(here: Here, name: str, value: float) -> Phase:
+def force_guard(guard_n: float | None) -> tuple[Guard, ...]:
+    """Return the guard on the wrist's force."""
+    return () if guard_n is None else (Guard("wrist.force", above=guard_n),)
+
+
+def still(here: Here, ticks: int, until: tuple[Guard, ...] = ()) -> Phase:
+    """Return a phase in which nothing moves."""
+    return Phase(np.repeat(here.setpoints[None, :], ticks, axis=0), here.bench.tick_ns, until=until)
+
+
+def ramp(here: Here, name: str, value: float, period_ns: int = BED_TICK_NS) -> Phase:
+    """Return a phase that brings one actuator to a value at its full rate."""
     i = actuator_index(here.bench.actuators, name)
-    step = here.bench.actuators[i].rate * BED_TICK_NS / 1e9
+    step = here.bench.actuators[i].rate * period_ns / 1e9
     n = max(1, int(np.ceil(abs(value - here.setpoints[i]) / step)))
     rows = np.repeat(here.setpoints[None, :], n, axis=0)
     rows[:, i] = np.linspace(here.setpoints[i], value, n + 1)[1:]
-    return Phase(rows, BED_TICK_NS)
-
-
-def _set_bed(name: str, value: float, here: Here) -> Skill:
-    intents = {"intent.bed": 1.0}
-    if name in ("bed.back", "bed.rails"):
-        intents[f"intent.{name.removeprefix('bed.')}"] = value
-    return Skill((_ramp(here, name, value),), intents, undo=ALL)
-
-
-def _turn(skill: str, here: Here) -> Skill:
-    """Lower the back-rest if it is high, then tilt the mattress."""
-    back_deg = here.setpoints[actuator_index(here.bench.actuators, "bed.back")]
-    tilt_deg = {"turn_left": -TURN_DEG, "turn_right": TURN_DEG, "turn_back": 0.0}[skill]
-    intents = {"intent.bed": 1.0, "intent.tilt": tilt_deg}
-    lowering: list[Phase] = []
-    if skill != "turn_back" and back_deg > FLAT_FOR_TURN_DEG:
-        ramp = _ramp(here, "bed.back", FLAT_FOR_TURN_DEG)
-        # One motor at a time: the current of two together would look like a limb in the frame.
-        lowering = [ramp, Phase(np.repeat(ramp.rows[-1:], MOTOR_PAUSE_TICKS, axis=0), BED_TICK_NS)]
-        intents["intent.back"] = FLAT_FOR_TURN_DEG
-    return Skill((*lowering, _ramp(here.after(lowering), "bed.tilt", tilt_deg)), intents, undo=ALL)
+    return Phase(rows, period_ns)

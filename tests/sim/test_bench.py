@@ -21,10 +21,11 @@ def changed(tmp_path: Path, old: str, new: str) -> Path:
     return path
 
 
-def test_the_simulated_bench_loads_with_the_digest_of_its_bytes() -> None:
+def test_the_simulated_bench_loads_with_the_digest_of_its_files() -> None:
     bench = load_bench("sim")
     assert isinstance(bench, BenchSpec)
-    assert bench.digest == hashlib.sha256(SIM.read_bytes()).hexdigest()
+    files = [SIM, *(hardware_file("stations", f"{name}.toml") for name in bench.stations)]
+    assert bench.digest == hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
     assert (bench.tick_ns, bench.slow_tick_ns, bench.reaction_ns) == (1_000_000, 1_000_000_000, 8_000_000)
     assert bench == load_bench(SIM)
 
@@ -59,14 +60,14 @@ def test_every_mistake_is_reported_with_file_and_key(tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     text = SIM.read_text()
     text = text.replace('tick = "1 ms"', 'tick = "1 N"', 1)
-    text = text.replace("range = [0.0, 200.0], period", "range = [200.0, 0.0], period", 1)
-    text = text.replace('unit = "kPa"', 'unit = "kPascals"', 1)
+    text = text.replace('"care.meal"    = { unit = "1"', '"care.meal"    = { unit = "meals"', 1)
+    text = text.replace("range = [0.0, 1e6], period", "range = [1e6, 0.0], period", 1)
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
         load_bench(path)
     assert len(caught.value.mistakes) == 3
     assert str(path) in str(caught.value)
-    for key in ("tick", "channel.wrist.force", "channel.mat.pressure.unit"):
+    for key in ("tick", "channel.person.wakes", "channel.care.meal.unit"):
         assert any(m.startswith(key) for m in caught.value.mistakes), key
 
 
@@ -74,13 +75,16 @@ def test_every_mistake_is_reported_with_file_and_key(tmp_path: Path) -> None:
     ("old", "new", "key"),
     [
         ('tick = "1 ms"', 'tick = "1 ms"\nspeed = 3', "speed"),
-        ("rate = 1.5,", 'rate = "fast",', "actuator.arm.base.rate"),
+        ("rate = 1e9,", 'rate = "fast",', "body.person.wakes.rate"),
         ('embodiment = "simulated"', 'embodiment = "imagined"', "embodiment"),
-        ("rate = 1.5,", "rate = nan,", "actuator.arm.base.rate"),
+        ("rate = 1e9,", "rate = nan,", "body.person.wakes.rate"),
         ('tick = "1 ms"', 'tick = "0 ms"', "tick"),
         ('slow_tick = "1 s"', 'slow_tick = "0.1 ms"', "slow_tick"),
         ('reaction = "8 ms"', 'reaction = "-8 ms"', "reaction"),
-        ('"intent.mouth"', '"wrist.force"', "intent.wrist.force"),
+        ("[body]", '[intent]\n"spo2" = { unit = "1", range = [0.0, 1.0] }\n[body]', "intent.spo2"),
+        ("[body]", '[body]\n"head.yaw" = { unit = "deg", range = [0.0, 1.0], rate = 1.0 }', "body.head.yaw"),
+        ("[body]", '[pad.hand]\nregion = "hand"\narea = "0 cm^2"\n[body]', "pad.hand.area"),
+        ('"arm", "face"', '"leg", "face"', "stations"),
     ],
 )
 def test_a_wrong_key_or_value_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None:

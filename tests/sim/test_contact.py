@@ -7,12 +7,12 @@ import pytest
 
 from rig.core.channel import Trace
 from rig.sim.backend import SimBackend
-from rig.sim.parameters import Parameters
+from rig.sim.stations.face import FaceParameters
 from tests.sim.stage import BENCH, MS, arm, before, joints_of, rows_of, run, straight
 
 INTO = np.array([-1.0, 0.0, 0.0])
 LIPS, CHEEK, NOSE, CHIN, BROW = (0, 0, 0), (0, 0.046, 0), (0, 0.02, 0.045), (0, 0, -0.044), (0, 0, 0.1)
-P = Parameters()
+P = FaceParameters()
 
 
 def pushed(
@@ -134,7 +134,7 @@ def test_a_face_turned_into_the_spoon_feels_it() -> None:
 
 def test_the_gap_is_measured_along_the_axis_of_the_turned_mouth() -> None:
     for yaw in (-25.0, 0.0, 25.0):
-        target = arm().place("near_mouth", yaw)
+        target = arm().place("near_mouth", {"head.yaw": float(np.radians(yaw))})
         joints = arm().solve(target, arm().rest)
         with SimBackend(BENCH, 1) as backend:
             snapshot = backend.place(actuators=joints_of(joints), body={"head.yaw": yaw})
@@ -145,7 +145,7 @@ def test_the_gap_is_measured_along_the_axis_of_the_turned_mouth() -> None:
 @pytest.mark.parametrize("kilograms", [0.0, 0.5, 1.5, 3.0])
 def test_a_known_mass_reads_its_weight_at_the_wrist(kilograms: float) -> None:
     with SimBackend(BENCH, 1) as backend:
-        backend.place(hung_kg=kilograms)
+        backend.place(hidden={"tool.hung": kilograms})
         settled = backend.hold(3000).column("wrist.force")[1500:]
     noise = BENCH.layout["wrist.force"].noise
     assert abs(settled.mean() - 9.81 * kilograms) < (0.005 if kilograms else noise)

@@ -24,7 +24,9 @@ def with_fault(channel: str, seconds: float = 3.0, **fault: object) -> tuple[Tra
     for injected in ((), (named,)):
         with SimBackend(BENCH, 7, injected) as backend:
             backend.place(
-                actuators={"bed.back": 30.0}, body={"spoon.load": 5.0, "person.edge": 0.4}, hung_kg=1.0
+                actuators={"bed.back": 30.0},
+                body={"spoon.load": 5.0, "person.edge": 0.4},
+                hidden={"tool.hung": 1.0},
             )
             n = round(seconds * 1000)
             rows = rows_of(backend, np.repeat(backend.setpoints[None, :6], n, axis=0), {"bed.back": 75.0})

@@ -27,7 +27,7 @@ def started(seed: int = 3) -> SimBackend:
     backend.place(
         actuators=joints_of(before((0.0, 0.0, 0.0), 0.005)),
         body={"spoon.load": 5.0, "mouth.opening": 0.004},
-        bowl_temperature_c=64.0,
+        hidden={"bowl.temperature": 64.0},
     )
     backend.set_body({"head.yaw": 3.0, "mouth.opening": 0.007, "person.roll": 5.0})
     backend.set_intent({"intent.mouth": 1.0})
@@ -117,7 +117,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not() -> None:
 
 def test_noise_has_the_declared_size_and_no_memory() -> None:
     with SimBackend(BENCH, 1) as backend:
-        backend.place(hung_kg=1.0)
+        backend.place(hidden={"tool.hung": 1.0})
         force = backend.hold(20_000).column("wrist.force")[500:]
     noise = force - force.mean()
     assert noise.std() == pytest.approx(BENCH.layout["wrist.force"].noise, rel=0.03)
@@ -189,8 +189,8 @@ def test_an_unknown_intent_is_refused() -> None:
 def test_an_impossible_starting_point_is_refused() -> None:
     with SimBackend(BENCH, 1) as backend:
         for wrong in (
-            {"bowl_temperature_c": 200.0},
-            {"hung_kg": float("nan")},
+            {"hidden": {"bowl.temperature": 200.0}},
+            {"hidden": {"tool.hung": float("nan")}},
             {"actuators": {"bed.back": 99.0}},
         ):
             with pytest.raises(UsageError):

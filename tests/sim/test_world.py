@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from rig.core.channel import Trace
 from rig.core.errors import UsageError
 from rig.sim.backend import SimBackend
-from rig.sim.parameters import SCALD_TABLE, Parameters, scald_table
-from rig.sim.skin import time_to_damage
-from rig.sim.surroundings import scald_time
+from rig.sim.composition import compose
+from rig.sim.heat import SCALD_TABLE, scald_table, scald_time
+from rig.sim.stations.bed import BedParameters
+from rig.sim.stations.mattress import time_to_damage
 from tests.sim.stage import BENCH, MS, S, arm, before, joints_of, rows_of, run, straight
 
-P = Parameters()
-RECORD = P.record()[0]
+P = BedParameters()
+RECORD = compose(BENCH).record()[0]
 HOUR = 3600
 
 
@@ -36,7 +37,7 @@ def test_the_slow_world_is_the_same_world() -> None:
         backend.place(
             actuators={"bed.back": 10.0, "bed.rails": 1.0},
             body={"spoon.load": 4.0, "airway.blocked": 1.0, "person.leaving": 1.0, "person.floor": 1.0},
-            bowl_temperature_c=70.0,
+            hidden={"bowl.temperature": 70.0},
         )
         backend.set_body({"person.roll": 15.0, "person.slump": 8.0, "bolus.taken": 1.0, "bolus.held": 1.0})
         watch_bed(backend, 20, {"bed.back": 55.0, "bed.height": 0.6, "bed.tilt": -12.0}, period_ns)
@@ -44,7 +45,7 @@ def test_the_slow_world_is_the_same_world() -> None:
 
     fast, slow = lived(MS).world_record(), lived(S).world_record()
     for name in fast.dtype.names:
-        if name in ("spoon_speed", "wrist_force") or name.startswith("arm_"):
+        if name in ("tool_speed", "wrist_force") or name.startswith("arm_"):
             continue  # the slow world has no arm
         assert slow[name] == pytest.approx(fast[name], rel=0.004, abs=2e-3), name
 
@@ -149,7 +150,7 @@ def test_a_bed_that_stands_still_squeezes_nobody() -> None:
 
 def test_food_cools_on_the_spoon_and_the_thermometer_follows() -> None:
     with SimBackend(BENCH, 1) as backend:
-        backend.place(bowl_temperature_c=66.0)
+        backend.place(hidden={"bowl.temperature": 66.0})
         backend.set_body({"spoon.load": 5.0})
         trace = watch_bed(backend, 26, period_ns=100 * MS)
         food = trace.column("truth.food_temperature")
@@ -162,7 +163,7 @@ def test_food_cools_on_the_spoon_and_the_thermometer_follows() -> None:
 
 def test_a_second_scoop_mixes_with_what_is_on_the_spoon() -> None:
     with SimBackend(BENCH, 1) as backend:
-        backend.place(body={"spoon.load": 2.0}, bowl_temperature_c=40.0)
+        backend.place(body={"spoon.load": 2.0}, hidden={"bowl.temperature": 40.0})
         watch_bed(backend, 300)
         cold, bowl = backend.snapshot().value("truth.food_temperature"), backend.world_record()
         backend.set_body({"spoon.load": 8.0})
@@ -191,7 +192,7 @@ def test_hotter_food_scalds_sooner(temperature: float, hotter: float) -> None:
 def eaten(temperature: float, seconds: float = 6.0) -> Trace:
     """A bite of this temperature is taken off the spoon and held in the mouth."""
     with SimBackend(BENCH, 1) as backend:
-        backend.place(body={"spoon.load": 5.0}, bowl_temperature_c=temperature)
+        backend.place(body={"spoon.load": 5.0}, hidden={"bowl.temperature": temperature})
         backend.set_body({"bolus.taken": 1.0, "bolus.held": 1.0, "spoon.load": 0.0})
         return watch_bed(backend, seconds, period_ns=MS)
 
@@ -205,7 +206,7 @@ def test_a_bite_at_serving_temperature_does_not_burn_and_a_boiling_one_does() ->
 
 def test_a_dose_below_harm_fades_once_the_heat_is_gone() -> None:
     with SimBackend(BENCH, 1) as backend:
-        backend.place(body={"spoon.load": 5.0}, bowl_temperature_c=58.0)
+        backend.place(body={"spoon.load": 5.0}, hidden={"bowl.temperature": 58.0})
         backend.set_body({"bolus.taken": 1.0, "bolus.held": 1.0, "spoon.load": 0.0})
         peak = watch_bed(backend, 5, period_ns=MS).column("truth.lip_dose")[-1]
         backend.set_body({"bolus.held": 0.0})
@@ -219,7 +220,7 @@ def test_hot_food_held_against_the_lips_burns_in_the_time_of_the_table() -> None
         backend.place(
             actuators=joints_of(joints),
             body={"spoon.load": 15.0, "mouth.opening": 0.02},
-            bowl_temperature_c=60.0,
+            hidden={"bowl.temperature": 60.0},
         )
         run(backend, rows_of(backend, straight(joints, np.array([-0.02, 0, 0]), 0.1)))
         dose = backend.hold(6000).column("truth.lip_dose")
