@@ -1,6 +1,6 @@
 """How fast the simulated bench is, against the bare engine on the same scene, in one run.
 
-    python tests/benchmarks/bench_sim.py [--ticks N] [--rounds N]
+    python tests/benchmarks/bench_sim.py [--bench NAME] [--ticks N] [--rounds N]
 
 Not a test: figures depend on the machine, so the peers are measured in turn, round after round, and
 what counts is the ratio of the best rounds.
@@ -15,19 +15,29 @@ import numpy as np
 
 from rig.core.bench import load_bench
 from rig.core.command import Plan, steady
-from rig.kinematics import Kinematics
+from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend, indifferent_watch
+from rig.trial.phases import joint_columns
 
 SLOW_S = 16 * 3600
 TICK_S = 1e-3
 
 
-def motion(backend: SimBackend, arm: Kinematics, ticks: int) -> np.ndarray:
-    """Return setpoints that move the arm between rest and the mouth all the time, shape (ticks, a)."""
-    there = arm.path(arm.rest, arm.place("near_mouth"), speed_m_s=0.3, period_s=TICK_S)
-    loop = np.concatenate([there, there[::-1]])
+def motion(backend: SimBackend, ticks: int) -> np.ndarray:
+    """Return setpoints that move something all the time, shape (ticks, a).
+
+    An arm goes between rest and the place before the person; without one the first actuator swings.
+    """
+    bench = backend.bench
     rows = np.repeat(backend.setpoints[None, :], ticks, axis=0)
-    rows[:, :6] = np.resize(loop, (ticks, 6))
+    if {*JOINTS} <= {a.name for a in bench.actuators}:
+        arm = Kinematics(bench.scene, bench.tool)
+        target = arm.place(next(iter(arm.contacts.values())))
+        there = arm.path(arm.rest, target, speed_m_s=0.3, period_s=TICK_S)
+        rows[:, joint_columns(bench)] = np.resize(np.concatenate([there, there[::-1]]), (ticks, 6))
+    else:
+        swing = 0.05 * bench.actuators[0].rate * np.sin(np.arange(ticks) * TICK_S)
+        rows[:, 0] = np.clip(rows[:, 0] + swing, bench.actuators[0].low, bench.actuators[0].high)
     return rows
 
 
@@ -38,9 +48,11 @@ def bare(backend: SimBackend, rows: np.ndarray) -> Callable[[], None]:
     def loop() -> None:
         data = mujoco.MjData(model)
         data.qpos[:] = model.key("rest").qpos
-        arm = rows[:, :6]
+        names = [a.name for a in backend.actuators]
+        servos = [i for i in range(model.nu) if model.actuator(i).name in names]
+        driven = rows[:, [names.index(model.actuator(i).name) for i in servos]]
         for k in range(len(rows)):
-            data.ctrl[:6] = arm[k]
+            data.ctrl[servos] = driven[k]
             mujoco.mj_step(model, data)
 
     return loop
@@ -71,9 +83,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ticks", type=int, default=40_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--bench", default="sim")
     options = parser.parse_args()
-    with SimBackend(load_bench("sim"), 1) as backend:
-        rows = motion(backend, Kinematics(), options.ticks)
+    with SimBackend(load_bench(options.bench), 1) as backend:
+        rows = motion(backend, options.ticks)
         peers = {
             "bare engine, Python loop": bare(backend, rows),
             "bench, one stretch": stretched(backend, rows, len(rows)),
