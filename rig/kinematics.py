@@ -104,7 +104,7 @@ class Kinematics:
         tool: What is fitted to the arm.
     """
 
-    def __init__(self, scene: str = "bedside.xml", tool: str = "") -> None:
+    def __init__(self, scene: str = "bedside.xml", tool: str = "spoon") -> None:
         path, text, assets = scene_files(scene, tool)
         try:
             self._model = mujoco.MjModel.from_xml_string(text, assets)

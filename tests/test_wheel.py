@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_holds_the_data_and_the_types_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
-        "rig/hardware/benches/sim.toml", "rig/hardware/scenes/bedside.xml", "rig/hardware/limits/person.toml",
+        "rig/hardware/benches/sim.toml", "rig/hardware/scenes/bedside.xml", "rig/hardware/scenes/parts/arm.xml", "rig/hardware/stations/arm.toml", "rig/hardware/limits/person.toml",
         "tasks/spoon_feed/rubric.toml", "safety_monitor/rules/spoon-feed.toml", "rig/py.typed",
     ):  # fmt: skip
         assert needed in names

@@ -1,5 +1,6 @@
 """Benches and scenes that do not fit the plant are refused with what is missing."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,11 +116,9 @@ def test_actuators_and_body_may_come_in_any_order() -> None:
 def test_a_scene_that_does_not_fit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, word: str
 ) -> None:
-    text = SCENE.read_text()
-    assert old in text
-    for folder in ("scenes", "benches"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "scenes" / "bedside.xml").write_text(text.replace(old, new, 1))
+    shutil.copytree(SCENE.parent, tmp_path / "scenes")
+    file = next(f for f in (tmp_path / "scenes").rglob("*.xml") if old in f.read_text())
+    file.write_text(file.read_text().replace(old, new, 1))
     monkeypatch.setattr(data, "hardware_dir", lambda: tmp_path)
     with pytest.raises(ConfigError, match=word), SimBackend(BENCH, 1):
         pass
