@@ -85,7 +85,7 @@ def why_not(record: Record, facts: TrialFacts) -> str:
         return "aborted"
     if same_rules(record) is None:
         return "made under other rules"
-    if _bench_digest(facts.site) != configuration_of(record).get("bench"):
+    if _bench_digest(facts.site) != _recorded_bench(record):
         return "made on another bench"
     return ""
 
@@ -96,6 +96,15 @@ def _bench_digest(bench: str) -> str | None:
         return load_bench(bench).digest
     except UsageError:
         return None
+
+
+def _recorded_bench(record: Record) -> Json:
+    """Return the digest of the bench file the manifest states; older manifests state nothing else."""
+    match configuration_of(record).get("bench"):
+        case {"file": str(digest)}:
+            return digest
+        case other:
+            return other
 
 
 def configuration_of(record: Record) -> Mapping[str, Json]:
