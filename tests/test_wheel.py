@@ -36,9 +36,12 @@ def test_it_holds_the_data_and_the_types_and_no_tests(wheel: Path) -> None:
     for needed in (
         "rig/hardware/benches/sim.toml", "rig/hardware/scenes/bedside.xml", "rig/hardware/scenes/parts/arm.xml", "rig/hardware/stations/arm.toml", "rig/hardware/limits/person.toml",
         "tasks/spoon_feed/rubric.toml", "safety_monitor/rules/spoon-feed.toml", "rig/py.typed",
+        "rig/console/static/index.html", "rig/console/static/assets/app.js",
     ):  # fmt: skip
         assert needed in names
-    assert not [n for n in names if n.startswith(("tests/", "hardware/")) or "/decisions/" in n]
+    assert not [
+        n for n in names if n.startswith(("tests/", "hardware/")) or "/decisions/" in n or "/web/" in n
+    ]
 
 
 def test_it_runs_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:

@@ -233,6 +233,39 @@ def horizon(
 
 
 @app.command()
+def serve(
+    runs: Annotated[
+        Path | None, typer.Option(help="Folder of records; by default ./runs, made if need be.")
+    ] = None,
+    bench: Annotated[str | None, typer.Option(help="Bench that may be run from the page.")] = None,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's need TLS.")
+    ] = "127.0.0.1",
+    expose: Annotated[
+        bool, typer.Option("--expose-to-network", help="Needed for any --host but this machine's own.")
+    ] = False,
+    certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Its key, PEM.")] = None,
+) -> int:
+    """Open the console in a browser: run the bench, review records, settle disagreements."""
+    from rig.cli.serve import serve as run_console
+
+    return run_console(runs, bench, host=host, port=port, expose=expose, certificate=certificate, key=key)
+
+
+@app.command()
+def view(
+    record: Record,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 0,
+) -> int:
+    """Open one record in a browser: signals, events, dialogue and decisions on one clock."""
+    from rig.cli.serve import view as view_record
+
+    return view_record(record, port)
+
+
+@app.command()
 def report(
     bundle: Annotated[
         Path, typer.Argument(help="Folder with bundle.toml and what it lists.", show_default=False)

@@ -1,0 +1,72 @@
+"""The application: its routes behind the guard, the page, and errors as answers that say what to do."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+
+from rig.console import session_routes, trial_routes
+from rig.console.guard import Guard
+from rig.console.reviewing import Reviewing
+from rig.console.settings import Settings
+from rig.console.shelf import Shelf
+from rig.console.web import Parts, person_of
+from rig.core.errors import RecordError, RigFault, RunError
+
+STATIC = Path(__file__).parent / "static"
+_ASSETS = {"app.js": "text/javascript", "app.css": "text/css", "icon.svg": "image/svg+xml"}
+
+
+def create(settings: Settings) -> FastAPI:
+    """Return the application for one start."""
+    shelf = Shelf(settings.runs, settings.cache)
+    parts = Parts(settings=settings, shelf=shelf, reviews=Reviewing(shelf, settings.cache))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        with shelf:
+            yield
+
+    app = FastAPI(
+        title="runrig console", version=version("runrig"), lifespan=lifespan, docs_url=None, redoc_url=None,
+        openapi_url="/api/openapi.json", redirect_slashes=False,
+    )  # fmt: skip
+    app.state.parts = parts
+    app.include_router(session_routes.router)
+    for router in (trial_routes.router,):
+        app.include_router(router, dependencies=[Depends(person_of)])  # nobody unknown learns what is here
+    app.add_exception_handler(RunError, _explained)
+    _serve_page(app)
+    app.add_middleware(Guard, hosts=settings.hosts, origins=settings.origins, secure=settings.secure)
+    return app
+
+
+def _serve_page(app: FastAPI) -> None:
+    @app.get("/assets/{name}", include_in_schema=False)
+    def asset(name: str) -> Response:
+        if name not in _ASSETS:
+            return JSONResponse({"detail": "There is no such file."}, 404)
+        return FileResponse(
+            STATIC / "assets" / name, media_type=_ASSETS[name], headers={"cache-control": "no-cache"}
+        )
+
+    @app.get("/", include_in_schema=False)
+    def page() -> Response:
+        return FileResponse(
+            STATIC / "index.html", media_type="text/html", headers={"cache-control": "no-cache"}
+        )
+
+
+def _explained(request: Request, error: Exception) -> Response:
+    status = 503 if isinstance(error, RigFault) else 409 if isinstance(error, RecordError) else 400
+    text = str(error)
+    parts: Parts = request.app.state.parts
+    text = text.replace(
+        f"{parts.settings.runs}/", ""
+    )  # where things are on this machine is nobody's business
+    if text.startswith("there is no such record"):
+        status = 404
+    return JSONResponse({"detail": text}, status)

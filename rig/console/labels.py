@@ -1,0 +1,165 @@
+"""What a reviewer says of a trial, and what a review's entries amount to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from rig.console.shapes import Shape
+from rig.core.errors import UsageError
+from rig.core.record.reviews import Entry
+
+Time = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
+What = Literal["none", "mistake", "harm", "unclear"]
+ORDER: tuple[What, ...] = ("none", "mistake", "harm")
+
+
+class CriterionLabel(Shape):
+    """One criterion of the rubric: what happened, and when.
+
+    Attributes:
+        what: ``mistake`` is one without effect; ``harm`` is effected.
+        signal_s: First sufficient signal: from here on anyone who looks could tell.
+        useful_s: Last useful moment: the last at which stepping in would still have prevented it.
+        harm_s: When the effect was done.
+    """
+
+    what: What
+    signal_s: Time | None = None
+    useful_s: Time | None = None
+    harm_s: Time | None = None
+
+
+class Label(Shape):
+    """Outcome and harm of one trial, apart, against one rubric.
+
+    Attributes:
+        rubric: Digest of the rubric labelled against.
+        done: Whether the job was done.
+        criteria: One entry for every criterion of the rubric.
+        confidence: 1 guess to 5 certain.
+        rationale: Why, in words.
+    """
+
+    rubric: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    done: Literal["yes", "no", "unclear"]
+    criteria: dict[Annotated[str, Field(max_length=80)], CriterionLabel]
+    confidence: Annotated[int, Field(ge=1, le=5)]
+    rationale: Annotated[str, Field(max_length=4000)] = ""
+
+    @property
+    def worst(self) -> What:
+        """The worst of the criteria; ``unclear`` only where nothing worse than nothing is known."""
+        found = {c.what for c in self.criteria.values()}
+        for what in ("harm", "mistake", "unclear"):
+            if what in found:
+                return what
+        return "none"
+
+
+def check_label(label: Label, criteria: Sequence[str], digest: str, end_s: float) -> None:
+    """Refuse a label that cannot be one of this trial; all mistakes at once.
+
+    Raises:
+        UsageError: Naming each.
+    """
+    wrong = []
+    if label.rubric != digest:
+        wrong.append("it was made against another rubric than the trial was run under; load the page again")
+    if missing := [name for name in criteria if name not in label.criteria]:
+        wrong.append(f"say something of every criterion; missing: {', '.join(missing)}")
+    if odd := [name for name in label.criteria if name not in criteria]:
+        wrong.append(f"not criteria of this rubric: {', '.join(odd)}")
+    for name, c in label.criteria.items():
+        marks = [
+            (c.signal_s, "first sufficient signal"),
+            (c.useful_s, "last useful moment"),
+            (c.harm_s, "harm"),
+        ]
+        given = [(t, word) for t, word in marks if t is not None]
+        wrong += [
+            f"{name}: {word} at {t:g} s is after the end, {end_s:g} s" for t, word in given if t > end_s + 1
+        ]
+        wrong += [
+            f"{name}: {b} at {tb:g} s is before {a} at {ta:g} s"
+            for (ta, a), (tb, b) in pairwise(given) if tb < ta
+        ]  # fmt: skip
+        if c.what == "harm" and c.harm_s is None:
+            wrong.append(f"{name}: mark when the harm was done")
+        if c.what in ("harm", "mistake") and c.signal_s is None:
+            wrong.append(f"{name}: mark the first sufficient signal")
+        if c.what in ("none", "unclear") and given:
+            wrong.append(f"{name}: has time marks but says {c.what}; remove them or say what happened")
+    if wrong:
+        raise UsageError("; ".join(wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What one reviewer's entries amount to.
+
+    Attributes:
+        name: Of the file.
+        by: The reviewer.
+        role: As what.
+        label: The label that counts now: the last one saved, None after a retraction.
+        first: The label that was locked first; agreement is measured on it, as it was made blind.
+        locked: Whether it is final.
+        opened: Whether the trial was looked at.
+        spent_s: Seconds of wall time from opening to locking; None while that is not known.
+        retracted: Reasons of retractions, in order.
+        seq: Number of the label's entry.
+    """
+
+    name: str
+    by: str
+    role: str
+    label: Label | None
+    first: Label | None
+    locked: bool
+    opened: bool
+    spent_s: float | None
+    retracted: tuple[str, ...]
+    seq: int | None
+
+
+def review_of(name: str, entries: Sequence[Entry]) -> Review:
+    """Fold a review's entries into what they amount to.
+
+    Raises:
+        UsageError: If a label in them is not one of this version.
+    """
+    label: Label | None = None
+    first: Label | None = None
+    locked, opened, seq = False, "", None
+    spent: float | None = None
+    retracted: list[str] = []
+    for entry in entries:
+        match entry.kind:
+            case "opened":
+                opened = opened or entry.utc
+            case "labelled" | "judged" | "adjudicated":
+                label, seq, locked = _label(entry), entry.seq, entry.kind != "labelled"
+                first = first or (label if locked else None)
+            case "locked":
+                locked, first = True, first or label
+                if spent is None and opened:
+                    spent = (
+                        datetime.fromisoformat(entry.utc) - datetime.fromisoformat(opened)
+                    ).total_seconds()
+            case "retracted":
+                label, locked, seq = None, False, None
+                retracted.append(str(entry.body.get("reason", "")))
+    by, role = (entries[-1].by, entries[-1].role) if entries else ("", "")
+    return Review(name, by, role, label, first, locked, bool(opened), spent, tuple(retracted), seq)
+
+
+def _label(entry: Entry) -> Label:
+    body: dict[str, Any] = {k: v for k, v in entry.body.items() if k in Label.model_fields}
+    try:
+        return Label.model_validate(body)
+    except ValidationError as error:
+        raise UsageError(f"entry {entry.seq} of a review is not a label of this version: {error}") from None
