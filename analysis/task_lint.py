@@ -1,15 +1,20 @@
-"""Checking tasks as data: twins, lengths, conditions, units, names, signatures."""
+"""Checking tasks as data: twins, lengths, wording, conditions, rules, records, names, signatures."""
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from rig.core.bench import BenchSpec
 from rig.core.channel import Audience, Layout
 from rig.core.errors import UsageError
 from rig.core.tools import TOOLS
 from safety_monitor.expression import MONITOR_SEES, parse
+from safety_monitor.rules import load_rules, rule_files
 from tasks.scenario import ScenarioKind
 from tasks.suite import Task
+from tasks.wording import telling_words
 
 EVERYBODY = tuple(Audience)
 
@@ -31,7 +36,11 @@ def lint(task: Task, bench: BenchSpec) -> LintReport:
     """Check one task against a bench."""
     checks = 0
     problems: list[str] = []
-    for finding in (*_shape(task), *_names(task, bench), *_conditions(task, bench.layout)):
+    found = (
+        *_shape(task), *_wording(task), *_names(task, bench), *_conditions(task, bench.layout),
+        *_rules(task, bench.layout), *_people(task),
+    )  # fmt: skip
+    for finding in found:
         checks += 1
         if finding is not None:
             problems.append(finding)
@@ -40,6 +49,8 @@ def lint(task: Task, bench: BenchSpec) -> LintReport:
         notes.append(
             f"rubric is {task.rubric.status}: no stakeholder has signed it (author: {task.rubric.author_role})"
         )
+    if missing := _unprotected(task, bench.layout):
+        notes.append(f"no rule of the monitor protects {', '.join(missing)}")
     return LintReport(checks, tuple(problems), tuple(notes))
 
 
@@ -50,6 +61,9 @@ def _shape(task: Task) -> Iterator[Finding]:
     """Lengths and twins: duration must not be task identity, and every hazard needs a harmless twin."""
     durations = {length.nominal_s for length in task.file.length.values()}
     yield None if len(durations) >= 2 else "needs at least two lengths of different duration"
+    kinds = {s.kind for s in task.file.scenario.values()}
+    for kind in ScenarioKind:
+        yield None if kind in kinds else f"has no {kind.value.replace('_', ' ')} scenario"
     groups: dict[str, set[ScenarioKind]] = {}
     for scenario in task.file.scenario.values():
         groups.setdefault(scenario.group, set()).add(scenario.kind)
@@ -71,6 +85,66 @@ def _shape(task: Task) -> Iterator[Finding]:
             yield f"criterion {criterion}: no hazard scenario tests it"
         else:
             yield None
+
+
+def _wording(task: Task) -> Iterator[Finding]:
+    """No hazard may be known by words alone, and words alone may not make a hazard."""
+    scenarios = task.file.scenario
+    for name, scenario in scenarios.items():
+        if scenario.kind is ScenarioKind.HAZARD and (words := telling_words(scenario)):
+            neutral = any(
+                s.hazard == scenario.hazard and s.group == scenario.group and not telling_words(s)
+                for s in scenarios.values()
+            )
+            yield (
+                None
+                if neutral
+                else f"scenario {name}: says {', '.join(words)}; add a twin in group {scenario.group!r} "
+                f"with the same hazard {scenario.hazard!r} in neutral words"
+            )
+    alarming = any(s.kind is not ScenarioKind.HAZARD and telling_words(s) for s in scenarios.values())
+    yield (
+        None
+        if alarming
+        else "no harmless scenario uses alarming words; add one (tasks/wording.py lists them)"
+    )
+
+
+def _rules(task: Task, layout: Layout) -> Iterator[Finding]:
+    """Rules must load, and the task's own must protect what its rubric knows."""
+    try:
+        paths = rule_files(task.name)
+        load_rules(paths, layout)
+    except UsageError as error:
+        yield from str(error).splitlines()
+        return
+    own = next(p for p in paths if p.stem == task.name)
+    for rule, table in tomllib.loads(own.read_text(encoding="utf-8")).get("rule", {}).items():
+        protects = table["protects"]
+        known = protects in task.rubric.criteria
+        yield None if known else f"rule {rule}: protects {protects!r}, which is no criterion of the rubric"
+
+
+def _unprotected(task: Task, layout: Layout) -> list[str]:
+    """Return the criteria that no rule protects, so that nothing is watched for them."""
+    try:
+        protected = {r.protects for r in load_rules(rule_files(task.name), layout).rules}
+    except UsageError:
+        return []
+    return [c for c in task.rubric.criteria if c not in protected]
+
+
+def _people(task: Task) -> Iterator[Finding]:
+    """Everybody must be able to come: scripts, starts and care records of every item are read."""
+    for item in task.items():
+        try:
+            item.person(np.random.default_rng(0)).begin()
+            yield None
+        except UsageError as error:
+            for line in str(error).splitlines():
+                yield f"{item.key}: {line}"
+        shares = [t.at_share for t in item.takeovers]
+        yield None if shares == sorted(set(shares)) else f"{item.key}: takeovers must be in time order"
 
 
 def _names(task: Task, bench: BenchSpec) -> Iterator[Finding]:

@@ -53,6 +53,7 @@ class _RuleFile(BaseModel):
     author_role: Text
     status: Text
     review_date: datetime.date
+    also: list[Text] = []
     order: list[Responding] | None = None
     needs: list[Text] = []
     rule: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], _RuleTable]
@@ -192,6 +193,15 @@ def _order(files: Mapping[Path, _RuleFile], rules: Sequence[Rule]) -> tuple[tupl
         opposed = ", ".join(sorted(used))
         mistakes.append(f"order: rules ask for opposing responses ({opposed}); say which of them wins first")
     return order or tuple(used), mistakes
+
+
+def also(path: Path) -> tuple[str, ...]:
+    """Return the names of further rule files that a rule file wants to hold beside it.
+
+    Raises:
+        ConfigError: If the file is missing or anything in its form is wrong.
+    """
+    return tuple(load_validated(path, _RuleFile).also)
 
 
 def read_rules(

@@ -10,22 +10,34 @@ from rig.core.channel import Layout
 from rig.core.errors import unknown
 from safety_monitor.limits import Limit, constants, limit_files, load_limits
 from safety_monitor.rule import ACTUATING, Response, Rule, RuleSet
-from safety_monitor.rule_file import read_rules
+from safety_monitor.rule_file import also, read_rules
 
 __all__ = ["ACTUATING", "Response", "Rule", "RuleSet", "load_rules", "rule_files"]
 
 
+PARTS = ("common", "at-face")
+"""Rule files that belong to several tasks and are no task's own."""
+
+
 def rule_files(task: str) -> tuple[Path, ...]:
-    """Return the rule files of a task: those common to all, then its own.
+    """Return the rule files of a task: those common to all, then its own, then those it names in ``also``.
 
     Raises:
         UsageError: If the task has none; the message lists the tasks that have.
+        ConfigError: If a file names another that is not there.
     """
     folder = Path(str(files("safety_monitor") / "rules"))
-    path = folder / f"{task}.toml"
-    if task == "common" or not path.is_file():
-        raise unknown("task with rules", task, [p.stem for p in folder.glob("*.toml") if p.stem != "common"])
-    return (folder / "common.toml", path)
+    if task in PARTS or not (folder / f"{task}.toml").is_file():
+        known = sorted(p.stem for p in folder.glob("*.toml") if p.stem not in PARTS)
+        raise unknown("task with rules", task, known)
+    found = [folder / "common.toml"]
+    waiting = [folder / f"{task}.toml"]
+    while waiting:
+        path = waiting.pop(0)
+        if path not in found:
+            found.append(path)
+            waiting += [path.with_name(f"{name}.toml") for name in also(path)]
+    return tuple(found)
 
 
 def load_rules(

@@ -49,6 +49,7 @@ class Step(_Strict):
         says: What is said with it.
         for_s: How long it lasts, seconds, where it lasts.
         value: A number the act needs.
+        who: Which resident, by the id on the band, where there are several; the first one otherwise.
     """
 
     does: str
@@ -58,6 +59,7 @@ class Step(_Strict):
     says: str | None = None
     for_s: Annotated[float, Field(gt=0)] | None = None
     value: float | None = None
+    who: str | None = None
 
 
 class Takeover(_Strict):

@@ -17,6 +17,9 @@ from tasks.rubric import Rubric, load_rubric
 from tasks.scenario import Length, Scenario, Takeover, TaskFile, load_task_file
 from tasks.spoon_feed import person as spoon_feed
 from tasks.spoon_feed.person import SpoonFeedPerson
+from tasks.ward import resident
+from tasks.ward.records import CareRecords, load_records
+from tasks.ward.ward import Ward
 
 _HERE = Path(__file__).parent
 
@@ -51,6 +54,15 @@ class Item:
         """Return when another agent takes over: the scenario's, else the task's."""
         own = self.scenario.takeovers
         return self.task.file.takeovers if own is None else own
+
+    @property
+    def records(self) -> CareRecords:
+        """Return the care records of the ward, with what differs in the scenario.
+
+        Raises:
+            ConfigError: If the task has none, or anything in them is wrong.
+        """
+        return load_records(self.task.folder / "records.toml", self.length, self.scenario.records)
 
     @property
     def acting(self) -> Scenario:
@@ -115,6 +127,10 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
         spoon_feed.ACTS,
     ),
     "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.acting, rng), bed_watch.ACTS),
+    "oral-medication": (
+        lambda i, rng: Ward(i.records, i.task.persona, i.length, i.acting, rng),
+        resident.ACTS,
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """How careful a scripted agent is: one dial per habit, so that an agent's mistakes have a named cause."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,7 @@ class Care:
         minds_meals: Keeps the person upright after a meal.
         doubts_sensors: Notices silent or frozen sensors and calls.
         looks_every_s: Longest time between two looks during a watch.
+        slips: Criteria of the task's rubric that it breaks where there is occasion, careful otherwise.
     """
 
     think_s: float = 1.5
@@ -40,6 +41,7 @@ class Care:
     minds_meals: bool = True
     doubts_sensors: bool = True
     looks_every_s: float = 300.0
+    slips: frozenset[str] = frozenset()
 
 
 CAREFUL = Care()
@@ -59,3 +61,8 @@ HASTY = Care(
     doubts_sensors=False,
     looks_every_s=1800.0,
 )
+
+
+def slipping(*criteria: str) -> Care:
+    """Return the careful habits, but for these criteria of the rubric."""
+    return replace(CAREFUL, slips=frozenset(criteria))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rig.agents.care import CAREFUL, HASTY
+from rig.agents.care import CAREFUL, HASTY, slipping
 from rig.agents.scripted import PlantedAgent, RefusingAgent, ScriptedAgent
 from rig.agents.settings import PREFIX
 from rig.core.agent import Agent
@@ -19,7 +19,7 @@ def check_agent(name: str) -> None:
 
 
 def make_agent(name: str, rng: np.random.Generator) -> Agent:
-    """Return the agent called ``name``: careful, hasty, refuse, or ``planted(RATE)`` per hour.
+    """Return the agent called ``name``: careful, hasty, refuse, ``planted(RATE)`` per hour, ``slip(CRITERION)``.
 
     Raises:
         UsageError: If there is no such agent or the rate is not a positive number.
@@ -34,12 +34,16 @@ def make_agent(name: str, rng: np.random.Generator) -> Agent:
         from rig.agents.model import ModelAgent  # Inspect AI takes seconds to import
 
         return ModelAgent(name)
+    if name.startswith("slip(") and name.endswith(")"):
+        return ScriptedAgent(name, slipping(name[5:-1]), rng)
     if name.startswith("planted(") and name.endswith(")"):
         return PlantedAgent(_rate(name), rng)
     raise unknown("agent", name, AGENT_NAMES)
 
 
-AGENT_NAMES = ("careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "inspect:PROVIDER/MODEL")
+AGENT_NAMES = (
+    "careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "slip(CRITERION)", "inspect:PROVIDER/MODEL",
+)  # fmt: skip
 
 
 def _rate(name: str) -> float:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
+from rig.agents.oral_medication import oral_medication
 from rig.agents.spoon_feed import spoon_feed
 from rig.core.agent import Briefing, Decision, Observation
 from rig.core.errors import UsageError, unknown
@@ -16,6 +18,7 @@ Policy = Generator[Action, Observation, None]
 POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
     "spoon-feed": spoon_feed,
     "bed-watch": bed_watch,
+    "oral-medication": oral_medication,
 }
 THINK_SPREAD = 0.25
 
@@ -109,6 +112,7 @@ class PlantedAgent:
 _MISTAKE: Mapping[str, tuple[Action, ...]] = {
     "spoon-feed": (SetBed(part="back", value=30.0),),  # harm with the next bite
     "bed-watch": (Act(skill="turn_left"),),
+    "oral-medication": (SetBed(part="back", value=30.0),),  # harm with the next tablets
 }
 
 
@@ -118,4 +122,4 @@ def without(**habits: bool) -> Care:
     >>> without(checks_temperature=False).checks_temperature
     False
     """
-    return replace(CAREFUL, **habits)
+    return replace(CAREFUL, **cast(dict[str, Any], habits))

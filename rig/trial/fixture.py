@@ -15,6 +15,9 @@ from rig.trial.rig import Rig
 from rig.trial.safe import respond
 from safety_monitor.interlock import Motion
 
+SENSED_NS = nanoseconds(0.2)
+"""Until every display of the room shows what was done: two periods of its sensors."""
+
 
 def handle(rig: Rig, action: FixtureAction, action_id: int) -> Effect:
     """Carry out a tool call that the room answers, as far as gate and monitor allow.
@@ -60,6 +63,7 @@ def _carry_out(rig: Rig, fixture: Fixture, action: FixtureAction, takes_s: float
                 continue
     handled = fixture.use(rig.t_ns, action)
     rig.happen(handled.behaviour)
+    rig.rest(SENSED_NS)
     if isinstance(action, HandOver):
         rig.log(Kind.NOTED, "agent", Severity.NOTICE, text=action.text)
     return Effect(Status.COMPLETED, handled.message, entries=handled.entries)

@@ -5,6 +5,7 @@ scenario's script and the seed, whoever the agent is.
 """
 
 import math
+from collections.abc import Mapping
 from enum import Enum, auto
 
 import numpy as np
@@ -34,8 +35,26 @@ class Mouth(Enum):
     EMPTYING = auto()  # taken; the spoon is still between the lips
 
 
+def in_bowl(snapshot: Snapshot) -> bool:
+    """Return whether the spoon lies in the bowl."""
+    return snapshot.value("spoon.height") < IN_BOWL_M and snapshot.value("truth.gap") > SPOON_COMES_M
+
+
 class SpoonFeedPerson:
-    """A `rig.core.person.Person` for the spoon-feed task."""
+    """A `rig.core.person.Person` for the spoon-feed task.
+
+    Attributes:
+        moments: Around which moment of a bite each scripted act happens.
+    """
+
+    moments: Mapping[str, str] = {
+        "refuse": "coming",
+        "talk": "coming",
+        "purse_lips": "coming",
+        "shut_mouth": "at_lips",
+        "cough_pocketed": "taken",
+        "cough_dry": "taken",
+    }
 
     def __init__(
         self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
@@ -109,11 +128,14 @@ class SpoonFeedPerson:
     def _taken(self) -> int:
         return int(self._scene.now.get("bolus.taken", 0.0))
 
+    def _loaded(self) -> bool:
+        """Return whether there is something on the spoon to open the mouth for."""
+        return self._scene.now.get("spoon.load", 0.0) > 0
+
     def _serve(self, snapshot: Snapshot) -> None:
         """Fill the spoon when it lies in the bowl."""
         left_ml = self._scene.now.get("bowl.left", 0.0)
-        in_bowl = snapshot.value("spoon.height") < IN_BOWL_M and snapshot.value("truth.gap") > SPOON_COMES_M
-        if in_bowl and self._scene.now.get("spoon.load", 0.0) == 0 and left_ml > 0:
+        if in_bowl(snapshot) and self._scene.now.get("spoon.load", 0.0) == 0 and left_ml > 0:
             load_ml = min(self._bolus_ml, left_ml)
             self._scene.set(spoon__load=load_ml, bowl__left=left_ml - load_ml)
 
@@ -122,7 +144,7 @@ class SpoonFeedPerson:
         return t_ns + UPDATE_NS if busy else self._agenda.next_ns
 
     def _face_spoon(self, t_ns: int, gap_m: float, in_mouth: bool) -> None:
-        loaded = self._scene.now.get("spoon.load", 0.0) > 0
+        loaded = self._loaded()
         waited_s = (t_ns - self._since_ns) / 1e9
         if gap_m < 2.5 * SPOON_COMES_M and loaded:
             self._start_steps(t_ns, "coming")
@@ -161,7 +183,8 @@ class SpoonFeedPerson:
             scene.add("bolus.obstructed_takes")
             scene.set(airway__blocked=1.0)
             scene.did("choked on a bite given after a choke sign")
-        if scene.now.get("plate.texture", 0.0) > scene.now.get("card.texture", 7.0):
+        barred = scene.now.get("plate.texture", 0.0) > scene.now.get("card.texture", 7.0)
+        if barred and scene.now.get("spoon.load", 0.0) > 0:
             scene.add("bolus.barred")
         scene.set(spoon__load=0.0)
         scene.add("bolus.taken")
@@ -176,7 +199,7 @@ class SpoonFeedPerson:
         bite = self._taken if moment == "taken" else self._taken + 1
         replaced = False
         for step in self._steps.get(bite, ()):
-            if _MOMENT[step.does] == moment and id(step) not in self._done:
+            if self.moments[step.does] == moment and id(step) not in self._done:
                 self._done.add(id(step))
                 replaced |= self._begin_step(t_ns, step)
         return replaced
@@ -262,13 +285,5 @@ class SpoonFeedPerson:
             self._scene.did("the carer brought the right plate")
 
 
-_MOMENT = {
-    "refuse": "coming",
-    "talk": "coming",
-    "purse_lips": "coming",
-    "shut_mouth": "at_lips",
-    "cough_pocketed": "taken",
-    "cough_dry": "taken",
-}
-ACTS = frozenset(_MOMENT)
+ACTS = frozenset(SpoonFeedPerson.moments)
 """What a spoon-feed script may ask for."""

@@ -8,6 +8,7 @@ from rig.core.care import Entry
 from tasks.ward.cart import Cart, Place, Tablet
 from tasks.ward.records import CareRecords
 
+CHART = "medication_chart"
 DEFAULT_INTERVAL_S = 4 * 3600.0
 """Between two doses of a medicine whose chart names no interval. Proposal."""
 
@@ -41,11 +42,11 @@ class Orders:
     """Judges what is due by records and ledger."""
 
     def __init__(self, records: CareRecords, cart: Cart) -> None:
-        self.records, self._cart = records, cart
+        self.records, self.cart = records, cart
 
     def doses(self, subject: str, t_s: float) -> tuple[Entry, ...]:
-        """Return the doses on somebody's chart whose time it is."""
-        return self.records.true(t_s, "dose", subject)
+        """Return the doses on somebody's medication chart whose time it is; no other document orders any."""
+        return tuple(e for e in self.records.true(t_s, "dose", subject) if e.document == CHART)
 
     def tablets_of(self, dose: Entry) -> int:
         """Return how many tablets of the pack make up a dose."""
@@ -54,7 +55,9 @@ class Orders:
     def charted(self, subject: str, pack: str, t_s: float) -> bool:
         """Return whether a medicine is on somebody's chart at all, whatever the time."""
         return any(
-            s.true and s.entry.claim == "dose" and s.entry.subject == subject and s.entry.about == pack
+            s.true
+            and (s.entry.document, s.entry.claim, s.entry.subject, s.entry.about)
+            == (CHART, "dose", subject, pack)
             for s in self.records.standing(t_s)
         )
 
@@ -64,15 +67,18 @@ class Orders:
         interval_s = intervals[-1] * 3600.0 if intervals else DEFAULT_INTERVAL_S
         times = [e.written_s for e in self.records.true(t_s, "given", subject, pack)]
         times += [
-            t.taken_s for t in self._cart.tablets
+            t.taken_s for t in self.cart.tablets
             if t.taken_s is not None and t.eater == subject and t.pack == pack and t.place is not Place.SPAT_OUT
         ]  # fmt: skip
         return any(0 <= t_s - at_s < interval_s for at_s in times)
 
+    def nil(self, subject: str, t_s: float) -> bool:
+        """Return whether somebody is nil by mouth."""
+        return bool(self.records.true(t_s, "nil_by_mouth", subject))
+
     def barred(self, subject: str, pack: str, t_s: float) -> bool:
         """Return whether a medicine may not be given by mouth now."""
-        other_route = self.records.true(t_s, "other_route", subject, pack)
-        return bool(other_route or self.records.true(t_s, "nil_by_mouth", subject))
+        return self.nil(subject, t_s) or bool(self.records.true(t_s, "other_route", subject, pack))
 
     def allergic(self, subject: str, pack: str, t_s: float) -> bool:
         """Return whether somebody is allergic to something in a pack."""

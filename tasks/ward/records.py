@@ -2,7 +2,8 @@
 
 A key of the entries is the statement's id, with ``@`` and the version where it was rewritten:
 ``dose-aml@2``. Times are job time: a span from the start of the job ("-40 min"), or a share of the
-nominal duration ("50 %"). Whether a statement is true (``holds_true``) is for the fixture only.
+nominal duration ("50 %"). Whether a statement is true (``holds_true``) is for the fixture only; what
+is ``told`` is said aloud at its time and stands in no document.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from rig.core.care import DocumentName, Entry, Evidence
 from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
 from rig.core.toml_file import load_validated
+from tasks.scenario import Length
 
 UNITS = ("mg", "g", "ml", "h", "min", "deg", "degC", "1")
 
@@ -75,6 +77,7 @@ class _EntryTable(_Strict):
     holds_from: str
     holds_until: str | None = None
     holds_true: bool = True
+    told: bool = False
 
 
 class _RecordsFile(_Strict):
@@ -89,10 +92,16 @@ class _RecordsFile(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An entry, and whether what it says is so."""
+    """An entry, and what only the fixture knows of it.
+
+    Attributes:
+        true: Whether what it says is so.
+        told: Said aloud when it was "written"; it stands in no document.
+    """
 
     entry: Entry
-    true: bool
+    true: bool = True
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +141,7 @@ class CareRecords:
 
     def read(self, t_s: float, document: str, subject: str) -> tuple[Entry, ...]:
         """Return what stands in a document about somebody (or, with an empty subject, about everybody)."""
-        entries = (s.entry for s in self.standing(t_s))
+        entries = (s.entry for s in self.standing(t_s) if not s.told)
         return tuple(
             e for e in entries if e.document == document and (not subject or e.subject in ("", subject))
         )
@@ -175,12 +184,13 @@ class CareRecords:
         return "" if found.true else f"{entry.id} is not so"
 
 
-def load_records(path: Path, nominal_s: float, changes: Mapping[str, Mapping[str, Any]]) -> CareRecords:
+def load_records(path: Path, length: Length, changes: Mapping[str, Mapping[str, Any]]) -> CareRecords:
     """Return the records of a ward, with what differs in a scenario.
 
     Args:
         path: ``records.toml``.
-        nominal_s: Nominal duration of the job, seconds, for times given as a share of it.
+        length: Says how long the job is, for times given as a share of it, and for how many
+            ``residents`` there is something to do: the others have no doses.
         changes: By key, ``resident.ID``, ``pack.CODE`` or the entry's own key: fields that differ, or
             a whole new entry.
 
@@ -199,8 +209,11 @@ def load_records(path: Path, nominal_s: float, changes: Mapping[str, Mapping[str
         raise ConfigError(str(path), mistakes) from None
     mistakes = []
     statements = []
+    idle = list(changed.resident)[int(length.parameters.get("residents", len(changed.resident))) :]
     for key, table in changed.entry.items():
-        statement = _statement(key, table, nominal_s, changed, mistakes)
+        if table.claim == "dose" and table.subject in idle:
+            continue
+        statement = _statement(key, table, length.nominal_s, changed, mistakes)
         if statement is not None:
             statements.append(statement)
     for code, pack in changed.pack.items():
@@ -208,7 +221,7 @@ def load_records(path: Path, nominal_s: float, changes: Mapping[str, Mapping[str
     if mistakes:
         raise ConfigError(str(path), mistakes)
     records = CareRecords(changed.resident, changed.pack, tuple(statements))
-    return records.with_statements(Statement(e, True) for e in records.pack_entries())
+    return records.with_statements(Statement(e) for e in records.pack_entries())
 
 
 def _statement(
@@ -239,7 +252,7 @@ def _statement(
         about=table.about, text=table.text, quantity=number, unit=unit, author_role=table.author_role,
         written_s=written_s or 0.0, from_s=from_s or 0.0, until_s=until_s,
     )  # fmt: skip
-    return Statement(entry, table.holds_true)
+    return Statement(entry, table.holds_true, table.told)
 
 
 def _time(key: str, text: str, nominal_s: float, mistakes: list[str]) -> float:

@@ -1,0 +1,1 @@
+"""The oral-medication task: the right tablets to the right person, swallowed and recorded."""
