@@ -87,6 +87,26 @@ def write_trials(table: TrialTable, path: Path) -> None:
         raise UsageError(f"{path}: unknown kind of trial table; known: .csv, .jsonl, .parquet")
 
 
+def _write_parquet(table: TrialTable, path: Path) -> None:
+    """Write row groups one by one, so that a million rows need the memory of some thousands."""
+    arrow, parquet = _pyarrow()
+    text, real = arrow.string(), arrow.float64()
+    kinds = {
+        "duration_s": real,
+        "elapsed_s": real,
+        "mistake_at_s": real,
+        "seed": arrow.int64(),
+        "tier": arrow.int64(),
+    }
+    kinds |= dict.fromkeys(("done", "harm", "mistake"), arrow.bool_())
+    schema = arrow.schema([(name, kinds.get(name, text)) for name in COLUMNS])
+    with parquet.ParquetWriter(path, schema) as writer:
+        for batch in _batches(table):
+            rows = [_mapping(row) for row in batch]
+            columns = {name: [row[name] for row in rows] for name in COLUMNS}
+            writer.write_table(arrow.table(columns, schema=schema))
+
+
 def _mapping(row: TrialRow) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in COLUMNS}
     return values | {"criteria": ";".join(row.criteria), "outcome": str(row.outcome)}

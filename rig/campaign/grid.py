@@ -11,7 +11,7 @@ from rig.agents.catalogue import check_agent
 from rig.campaign.composition import Arm, Coverage, arms_of, coverage, label
 from rig.campaign.plan import MAX_TRIALS, GridTable, OrderTable, Plan
 from rig.core.bench import load_bench
-from rig.core.configuration import identity
+from rig.core.configuration import comparable, identity
 from rig.core.errors import ConfigError, RunError, unknown
 from rig.core.event import Json
 from rig.core.record import trial_id
@@ -28,17 +28,25 @@ class Cell:
         spec: One of them, with seed and repeat 0.
         arm: Arm of a composition run, else empty.
         sealed: Whether it is from the sealed set.
+        site: The bench its name stands for with this task.
         embodiment: Of the bench.
+        family: Family of the task.
+        tier: Of the task.
         nominal_s: Nominal duration of the item.
         configuration: Identity of the configuration.
+        comparable: Identity of the part of it that trials fitted together have in common.
     """
 
     spec: TrialSpec
     arm: str
     sealed: bool
+    site: str
     embodiment: str
+    family: str
+    tier: int
     nominal_s: float
     configuration: str
+    comparable: str
 
     def at(self, seed: int, repeat: int) -> TrialSpec:
         """Return the trial of this seed and repeat."""
@@ -245,10 +253,12 @@ def _identified(
         name = identity(facts)
         manifests.setdefault(name, facts)
         item = load_item(spec.item)
+        bench = load_bench(item.task.bench(spec.bench))
         cells.append(
             Cell(
-                spec=spec, arm=arm, sealed=sealed, embodiment=load_bench(spec.bench).embodiment,
-                nominal_s=item.length.nominal_s, configuration=name,
+                spec=spec, arm=arm, sealed=sealed, site=bench.name, embodiment=bench.embodiment,
+                family=item.task.file.family, tier=item.task.file.tier, nominal_s=item.length.nominal_s,
+                configuration=name, comparable=comparable(facts),
             )
         )  # fmt: skip
     if mistakes:

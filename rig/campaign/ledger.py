@@ -6,6 +6,7 @@ Every operation costs O(log n): the next trial comes from a partial index over w
 from counts that triggers keep.
 """
 
+import contextlib
 import os
 import socket
 import sqlite3
@@ -66,10 +67,10 @@ class Ledger:
                 db.execute("BEGIN")
                 db.executemany("INSERT INTO meta VALUES (?, ?)", [("schema", SCHEMA_VERSION), *meta.items()])
                 db.executemany(
-                    "INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    f"INSERT INTO cell VALUES ({', '.join('?' * 15)})",
                     [
                         (n, c.spec.item, c.spec.agent, c.spec.bench, c.spec.monitor, c.spec.think, c.arm, c.sealed,
-                         c.embodiment, c.nominal_s, c.configuration)
+                         c.site, c.embodiment, c.family, c.tier, c.nominal_s, c.configuration, c.comparable)
                         for n, c in enumerate(trials.cells)
                     ],
                 )  # fmt: skip
@@ -102,7 +103,6 @@ class Ledger:
         made = cls(folder, connected(folder, "rw"))
         with speaking(folder / FILE):
             made._db.execute("PRAGMA journal_mode = WAL")
-            made._db.execute("PRAGMA synchronous = FULL")
         return made
 
     @classmethod
@@ -188,13 +188,14 @@ class Ledger:
     def cells(self) -> tuple[Cell, ...]:
         """Return the cells the campaign was registered with, by number."""
         rows = self._db.execute(
-            "SELECT item, agent, bench, monitor, think, arm, sealed, embodiment, nominal_s, configuration "
-            "FROM cell ORDER BY id"
+            "SELECT item, agent, bench, monitor, think, arm, sealed, site, embodiment, family, tier, nominal_s, "
+            "configuration, comparable FROM cell ORDER BY id"
         )
         return tuple(
             Cell(
                 spec=TrialSpec(item=r[0], agent=r[1], bench=r[2], monitor=r[3], seed=0, think=r[4]), arm=r[5],
-                sealed=bool(r[6]), embodiment=r[7], nominal_s=r[8], configuration=r[9],
+                sealed=bool(r[6]), site=r[7], embodiment=r[8], family=r[9], tier=r[10], nominal_s=r[11],
+                configuration=r[12], comparable=r[13],
             )
             for r in rows
         )  # fmt: skip
@@ -244,7 +245,9 @@ class Ledger:
         position = min((p for p in found if p is not None), default=None)
         if position is None:
             return None
-        with self._changing():
+        # A lease that a power cut undoes is of a trial that is still queued: only a physical one must last.
+        lane = int(self._db.execute("SELECT lane FROM trial WHERE position = ?", (position,)).fetchone()[0])
+        with self._changing(durable=lane > 0):
             self._db.execute(
                 "UPDATE trial SET state = 'leased', worker = ?, beat = ?, job_s = 0, attempts = attempts + 1 "
                 "WHERE position = ?",
@@ -263,16 +266,21 @@ class Ledger:
             entry_of(r) for r in self._db.execute(f"{ENTRY} WHERE t.state = 'leased' ORDER BY t.position")
         )
 
-    def requeue(self, trial_id: str, *, died: bool) -> None:
-        """Take a simulated trial back, to be given out again.
+    def requeue(self, trial_id: str, *, died: bool, untouched: bool = False) -> None:
+        """Take a trial back, to be given out again.
+
+        Args:
+            trial_id: Which trial.
+            died: Whether its worker died over it.
+            untouched: Whether the worker itself said that it had not begun; needed for a physical trial.
 
         Raises:
-            RigFault: If it is a physical one: software never moves hardware a second time.
+            RigFault: If it is a physical one that was begun: software never moves hardware a second time.
         """
         found = self.entry(trial_id)
-        if found is None or found.physical:
+        if found is None or (found.physical and not untouched):
             raise RigFault(f"trial {trial_id}: a physical trial is never run again by software")
-        with self._changing():
+        with self._changing(durable=False):
             self._db.execute(
                 "UPDATE trial SET state = 'queued', worker = NULL, beat = NULL, job_s = NULL, deaths = deaths + ? "
                 "WHERE id = ? AND state = 'leased'",
@@ -282,7 +290,7 @@ class Ledger:
     def heard(self, beats: Mapping[str, float], elapsed_s: float) -> None:
         """Note signs of life: job time by trial id, and how long this coordinator has been at work."""
         now = wall_utc()
-        with self._changing():
+        with self._changing(durable=False):
             self._db.executemany(
                 "UPDATE trial SET beat = ?, job_s = ? WHERE id = ? AND state = 'leased'",
                 [(now.timestamp(), job_s, bytes.fromhex(name)) for name, job_s in beats.items()],
@@ -326,11 +334,14 @@ class Ledger:
             )
         with speaking(self.folder / FILE):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with contextlib.suppress(sqlite3.OperationalError):  # somebody is reading: then the log stays
+                self._db.execute("PRAGMA journal_mode = DELETE")
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """One transaction, all or nothing."""
+    def _changing(self, *, durable: bool = True) -> Iterator[None]:
+        """One transaction, all or nothing; one that is not durable may be undone by a power cut, not by a kill."""
         with speaking(self.folder / FILE):
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -342,5 +353,5 @@ class Ledger:
 
 def _lanes(cells: Sequence[Cell]) -> list[int]:
     """Return the lane of each cell: 0 for what may run beside itself, a number of its own per physical bench."""
-    benches = sorted({c.spec.bench for c in cells if c.embodiment == PHYSICAL})
-    return [benches.index(c.spec.bench) + 1 if c.embodiment == PHYSICAL else 0 for c in cells]
+    benches = sorted({c.site for c in cells if c.embodiment == PHYSICAL})
+    return [benches.index(c.site) + 1 if c.embodiment == PHYSICAL else 0 for c in cells]

@@ -33,8 +33,6 @@ METRICS = {
 }
 """What a threshold may be about, and the unit it is kept in."""
 
-BLOCKS = ("none", "seed", "item", "agent", "monitor", "bench", "repeat")
-
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -226,11 +224,9 @@ class HoldoutTable(_Table):
 
     Attributes:
         sha256: Of the sealed file (a ``[[grid]]`` and a ``salt``).
-        openings: How many times it may be opened at all.
     """
 
     sha256: Sha256
-    openings: Count = 1
 
 
 class CompositionTable(_Table):

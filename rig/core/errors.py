@@ -2,7 +2,8 @@
 
 RunError
 ├── UsageError            the caller asked for something that cannot be done       exit 2
-│   └── ConfigError       a file says something that cannot be                    exit 2
+│   ├── ConfigError       a file says something that cannot be                    exit 2
+│   └── ConfigurationChanged  what was registered is not what is here now         exit 2
 ├── RecordError           a record is damaged, foreign or of a future version     exit 1
 └── RigFault              the rig misbehaved: the trial is ABORTED, never FAILED  exit 3
     ├── AgentUnreachable  whatever stands between rig and agent failed, so nobody decides any more
@@ -39,6 +40,10 @@ class ConfigError(UsageError):
     def __init__(self, source: str, mistakes: Sequence[str]) -> None:
         self.source, self.mistakes = source, tuple(mistakes)
         super().__init__("\n".join(f"{source}: {mistake}" for mistake in self.mistakes))
+
+
+class ConfigurationChanged(UsageError):
+    """Something a registered trial depends on is not what it was; the message says what."""
 
 
 class RecordError(RunError):

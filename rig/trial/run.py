@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from rig.core.agent import Agent, Closable, Decision, Described
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
-from rig.core.errors import AgentUnreachable, ConfigError, RigFault
+from rig.core.errors import AgentUnreachable, ConfigError, ConfigurationChanged, RigFault
 from rig.core.event import Json
-from rig.core.record import RecordWriter
+from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
@@ -24,7 +25,7 @@ from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.parts import Mode, Parts
 from rig.trial.rig import Rig
 from rig.trial.session import Ending, Progress, Session, TrialResult
-from rig.trial.spec import TrialSpec, configuration
+from rig.trial.spec import Ticket, TrialSpec, configuration
 from rig.trial.think import ThinkMode, parse_think
 from safety_monitor.gate import Envelope
 from safety_monitor.limits import load_envelope
@@ -40,7 +41,9 @@ LOOK_S = 0.02
 """How finely a bench that does not wait goes on while an agent thinks."""
 
 
-def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -> TrialResult:
+def run_trial(
+    spec: TrialSpec, folder: Path, progress: Progress | None = None, ticket: Ticket | None = None
+) -> TrialResult:
     """Run one trial and leave its record in ``folder``.
 
     Whatever happens the bench is left safe and the record closed and readable. A fault of the rig
@@ -54,7 +57,7 @@ def run_trial(spec: TrialSpec, folder: Path, progress: Progress | None = None) -
     agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
     with ExitStack() as stack:
         _let_go_after(stack, agent)
-        session = stack.enter_context(open_session(spec, folder, _described(agent), progress))
+        session = stack.enter_context(open_session(spec, folder, _described(agent), progress, ticket))
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
             return _run_beside(spec, session, agent, MonotonicClock(), stack)
@@ -112,8 +115,9 @@ def keep_going(session: Session, answer: "Future[Any]", clock: Clock) -> None:
 
 @contextmanager
 def open_session(
-    spec: TrialSpec, folder: Path, described: Mapping[str, Json], progress: Progress | None = None
-) -> Iterator[Session]:
+    spec: TrialSpec, folder: Path, described: Mapping[str, Json], progress: Progress | None = None,
+    ticket: Ticket | None = None,
+) -> Iterator[Session]:  # fmt: skip
     """Yield a trial that has begun, for whoever decides from outside; close it safely and completely.
 
     Args:
@@ -121,9 +125,11 @@ def open_session(
         folder: Where its record goes.
         described: What there is to the agent beside its name.
         progress: Told what happens.
+        ticket: Its place in a campaign, if it is part of one.
 
     Raises:
         UsageError: If something asked for does not exist, before anything is written.
+        ConfigurationChanged: If the trial would not be the one on the ticket, before anything is written.
         RigFault: After the record was closed, if the rig misbehaved.
     """
     item = load_item(spec.item)
@@ -138,6 +144,8 @@ def open_session(
         "configuration": elided(facts, "code"),
         **_about(item, bench, facts),
     }
+    if ticket is not None:
+        manifest["wall"] = _admitted(ticket, spec, facts)
     with ExitStack() as stack:
         record = stack.enter_context(
             RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=SIM_FLUSH_NS)
@@ -162,6 +170,21 @@ def open_session(
             raise
         if session.result is None:
             session.end(Ending.ABORTED, "the trial was left before the job was over")
+
+
+def _admitted(ticket: Ticket, spec: TrialSpec, facts: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what the record says of its campaign.
+
+    Raises:
+        ConfigurationChanged: If the trial would not be the one on the ticket.
+    """
+    found = trial_id(spec.key(identity(facts)))
+    if found != ticket.trial_id:
+        raise ConfigurationChanged(
+            f"{spec.agent} on {spec.item}, seed {spec.seed}: would be trial {found}, not {ticket.trial_id} as planned: "
+            f"something it depends on has changed since the campaign began"
+        )
+    return {"campaign": ticket.campaign, "registration": ticket.registration}
 
 
 def _blame(error: BaseException) -> tuple[str, str]:
@@ -193,10 +216,19 @@ def configured(spec: TrialSpec) -> dict[str, Json]:
     Raises:
         UsageError: If something it names does not exist.
     """
-    item, bench = load_item(spec.item), load_bench(spec.bench)
-    rules = load_rules(rule_files(item.task.name), bench.layout)
-    agent = make_agent(spec.agent, np.random.default_rng(0))
-    return configuration(item, spec, bench, rules.digest, _described(agent))
+    item = load_item(spec.item)
+    bench, rules = _bench_and_rules(item.task.bench(spec.bench), item.task.name)
+    with ExitStack() as stack:
+        agent = make_agent(spec.agent, np.random.default_rng(0))
+        _let_go_after(stack, agent)
+        return configuration(item, spec, bench, rules, _described(agent))
+
+
+@lru_cache(maxsize=256)
+def _bench_and_rules(bench_name: str, task: str) -> tuple[BenchSpec, str]:
+    """Return a bench and the digest of a task's rules on it; kept, because a grid asks for every cell."""
+    bench = load_bench(bench_name)
+    return bench, load_rules(rule_files(task), bench.layout).digest
 
 
 def _described(agent: Agent) -> Mapping[str, Json]:

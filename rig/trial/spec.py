@@ -62,6 +62,21 @@ class TrialSpec:
         return {**asdict(self), "configuration": configuration}
 
 
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A trial's place in a campaign; the record's manifest states it among the wall-clock facts.
+
+    Attributes:
+        trial_id: What the trial must turn out to be; under a changed configuration it is another trial.
+        campaign: Name of the campaign.
+        registration: Id of its registration, empty if it is exploratory.
+    """
+
+    trial_id: str
+    campaign: str
+    registration: str
+
+
 def configuration(
     item: Item, spec: TrialSpec, bench: BenchSpec, rules: str, described: Mapping[str, Json]
 ) -> dict[str, Json]:
