@@ -15,6 +15,8 @@ from tasks.bed_watch.person import BedWatchPerson
 from tasks.persona import Persona, load_persona
 from tasks.rubric import Rubric, load_rubric
 from tasks.scenario import Length, Scenario, Takeover, TaskFile, load_task_file
+from tasks.sling_transfer import person as sling_transfer
+from tasks.sling_transfer.person import SlingTransferPerson
 from tasks.spoon_feed import person as spoon_feed
 from tasks.spoon_feed.person import SpoonFeedPerson
 from tasks.ward import resident
@@ -125,6 +127,10 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
     "spoon-feed": (
         lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.acting, rng),
         spoon_feed.ACTS,
+    ),
+    "sling-transfer": (
+        lambda i, rng: SlingTransferPerson(i.task.persona, i.length, i.acting, rng),
+        sling_transfer.ACTS,
     ),
     "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.acting, rng), bed_watch.ACTS),
     "oral-medication": (

@@ -9,6 +9,7 @@ import numpy as np
 from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
 from rig.agents.oral_medication import oral_medication
+from rig.agents.sling_transfer import sling_transfer
 from rig.agents.spoon_feed import spoon_feed
 from rig.core.agent import Briefing, Decision, Observation
 from rig.core.errors import UsageError, unknown
@@ -19,6 +20,7 @@ POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
     "spoon-feed": spoon_feed,
     "bed-watch": bed_watch,
     "oral-medication": oral_medication,
+    "sling-transfer": sling_transfer,
 }
 THINK_SPREAD = 0.25
 
@@ -90,7 +92,13 @@ class PlantedAgent:
         self._mistakes: list[Action] = []
 
     def begin(self, briefing: Briefing) -> None:
-        """Take the job."""
+        """Take the job.
+
+        Raises:
+            UsageError: If no mistake is known that could be made at any moment of the task.
+        """
+        if briefing.task not in _MISTAKE:
+            raise unknown("task for planted agents", briefing.task, list(_MISTAKE))
         self._inner.begin(briefing)
         self._mistakes = list(_MISTAKE[briefing.task])
 

@@ -100,6 +100,33 @@ class SetBed(_Tool):
     value: Annotated[float, Field(ge=0, le=90)]
 
 
+class Hoist(_Tool):
+    """Work the hoist, one step of a transfer at a time."""
+
+    tool: Literal["hoist"] = "hoist"
+    do: Annotated[
+        Literal[
+            "place_sling", "remove_sling", "spread_legs", "close_legs", "fasten", "loosen", "lift", "lower",
+            "to_bed", "to_chair",
+        ],
+        Field(description="fasten and loosen work on loops, lift and lower move the bar, to_ moves the hoist"),
+    ]  # fmt: skip
+    loop: Annotated[
+        Literal["all", "back_left", "back_right", "front_left", "front_right"],
+        Field(description="fasten and loosen only"),
+    ] = "all"
+    height_m: Annotated[
+        float | None,
+        Field(ge=1.1, le=1.85, description="lift and lower only: bar height; by default all the way"),
+    ] = None
+    speed: Literal["slow", "normal", "fast"] = "normal"
+    guard_n: Annotated[
+        float | None,
+        Field(gt=0, le=100, description="Stop when a pad in the sling feels this much force (newtons)"),
+    ] = 8.0
+    heeds_voice: Annotated[bool, Field(description="Stop when the person cries out or says no")] = True
+
+
 class FixtureTool(_Tool):
     """A tool that the room answers, not the arm or the bed."""
 
@@ -204,11 +231,23 @@ FixtureAction = (
     ReadRecord | CheckIdentity | GoTo | Dispense | OfferWater | CheckMouth | WriteRecord | HandOver
 )
 Action = (
-    Observe | Say | Ask | WaitUntil | MoveTo | Act | SetBed | FixtureAction | CallHuman | Note | Stop | Finish
+    Observe
+    | Say
+    | Ask
+    | WaitUntil
+    | MoveTo
+    | Act
+    | SetBed
+    | Hoist
+    | FixtureAction
+    | CallHuman
+    | Note
+    | Stop
+    | Finish
 )
 TOOLS: dict[str, type[_Tool]] = {
     "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
-    "set_bed": SetBed, "read_record": ReadRecord, "check_identity": CheckIdentity, "go_to": GoTo,
+    "set_bed": SetBed, "hoist": Hoist, "read_record": ReadRecord, "check_identity": CheckIdentity, "go_to": GoTo,
     "dispense": Dispense, "offer_water": OfferWater, "check_mouth": CheckMouth, "write_record": WriteRecord,
     "hand_over": HandOver, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,
 }  # fmt: skip

@@ -132,7 +132,7 @@ def load_scene(bench: BenchSpec, made: Composition, plant: Plant) -> Scene:
 def settle(scene: Scene, plant: Plant, joints: FloatArray) -> None:
     """Put the servos at ``joints`` (shape (servos,)) at rest, all else at rest, the clock at zero."""
     model, data, drives = scene.model, scene.data, plant.drives[: plant.servos]
-    mujoco.mj_resetData(model, data)
+    mujoco.mj_resetDataKeyframe(model, data, model.key("rest").id)
     data.qpos[drives["joint"]] = joints
     data.ctrl[drives["ctrl"]] = joints
     mujoco.mj_forward(model, data)

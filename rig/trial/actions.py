@@ -1,5 +1,8 @@
 """From an action to what was measured: authorise, carry out, reply."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
@@ -34,7 +37,33 @@ STALE_AFTER_NS = nanoseconds(30.0)
 ALWAYS = ("stop", "call_human", "finish")
 """Tools that are accepted whatever the task offers."""
 
-EDGE = 0.3
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What ends a wait: a reading that reaches a level, or a count that goes up.
+
+    Attributes:
+        event: As `WaitUntil` names it.
+        above: The level, or by how much the count goes up.
+        text: What has happened, for the agent.
+        counts: Whether the channel counts.
+    """
+
+    event: str
+    above: float
+    text: str
+    counts: bool = False
+
+
+HAPPENINGS: Mapping[str, Happening] = {
+    "throat.swallows": Happening("swallow", 0.5, "a swallow", counts=True),
+    "mic.coughs": Happening("cough", 0.5, "a cough", counts=True),
+    "mat.edge": Happening("movement", 0.3, "weight on the edge of the bed"),
+    "depth.floor": Happening("movement", 0.5, "somebody on the floor"),
+    "care.meal": Happening("movement", 0.5, "a meal has begun"),
+    "mic.distress": Happening("speech", 0.5, "a cry"),
+}
+"""By channel; a task's agent is told of those among its own sensors."""
 
 
 def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
@@ -109,30 +138,13 @@ def _wait_guards(event: str, seen: Snapshot, observes: tuple[str, ...]) -> tuple
         seen: What the agent was last shown; a channel it could not believe then is left out.
         observes: The channels it is shown.
     """
-    wanted = {
-        "throat.swallows": ("swallow", seen.value("throat.swallows") + 0.5),
-        "mic.coughs": ("cough", seen.value("mic.coughs") + 0.5),
-        "mat.edge": ("movement", EDGE),
-        "depth.floor": ("movement", 0.5),
-        "care.meal": ("movement", 0.5),
-    }
-    return tuple(
-        Guard(channel, above=above)
-        for channel, (kind, above) in wanted.items()
-        if channel in observes
-        and event in ("any", kind)
-        and seen[channel].good
-        and seen.value(channel) < above
-    )
-
-
-HAPPENINGS = {
-    "throat.swallows": "a swallow",
-    "mic.coughs": "a cough",
-    "mat.edge": "weight on the edge of the bed",
-    "depth.floor": "somebody on the floor",
-    "care.meal": "a meal has begun",
-}
+    found = []
+    for channel, happening in HAPPENINGS.items():
+        if channel in observes and event in ("any", happening.event) and seen[channel].good:
+            above = happening.above + (seen.value(channel) if happening.counts else 0.0)
+            if seen.value(channel) < above:
+                found.append(Guard(channel, above=above))
+    return tuple(found)
 
 
 def _happened(guards: tuple[Guard, ...], snapshot: Snapshot) -> list[str]:
@@ -142,7 +154,7 @@ def _happened(guards: tuple[Guard, ...], snapshot: Snapshot) -> list[str]:
         if not reading.good:
             found.append(f"no reading from {guard.channel} ({reading.quality.name.lower()})")
         elif reading.value >= guard.above:
-            found.append(HAPPENINGS[guard.channel])
+            found.append(HAPPENINGS[guard.channel].text)
     return found
 
 

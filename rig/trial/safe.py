@@ -2,6 +2,7 @@
 
 The agent has no part in any of it. Times and distances are those of the hold-safe table:
 near the face hold 2 s, then back off, after 10 s go to rest; in free space hold; a bed keeps still.
+Somebody who hangs on a hoist is held, and after 30 s let down to the bed or chair below, with a call.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 from rig.core.channel import FloatArray
 from rig.core.clock import nanoseconds
 from rig.trial import skills
+from rig.trial.equipment.hoist import hangs, set_down
 from rig.trial.parts import Why
 from rig.trial.phases import Phase, Skill
 from rig.trial.rig import Rig
@@ -19,6 +21,7 @@ from safety_monitor.rule import Response
 
 BACK_OFF_AFTER_NS = nanoseconds(2.0)
 PARK_AFTER_NS = nanoseconds(10.0)
+SET_DOWN_AFTER_NS = nanoseconds(30.0)
 
 
 def idle(rig: Rig, for_ns: int) -> None:
@@ -26,14 +29,22 @@ def idle(rig: Rig, for_ns: int) -> None:
 
     What the monitor demands meanwhile is carried out.
     """
-    start_ns, end_ns = rig.t_ns, rig.t_ns + for_ns
+    start_ns, end_ns, hanging = rig.t_ns, rig.t_ns + for_ns, True
     while rig.t_ns < end_ns and not rig.out_of_time:
         waited_ns = rig.t_ns - start_ns
+        hanging = hanging and hangs(rig.snapshot)
+        if hanging and waited_ns >= SET_DOWN_AFTER_NS:
+            hanging = False  # once: where there is nothing below, the hoist holds until somebody comes
+            rig.call("assist", "somebody hangs on the hoist and nobody commands", by="rig")
+            retreat(rig, set_down(rig.here, rig.snapshot))
+            continue
         if rig.near_person() and waited_ns >= PARK_AFTER_NS:
             retreat(rig, skills.park(rig.here))
             continue
         until_ns = BACK_OFF_AFTER_NS if waited_ns < BACK_OFF_AFTER_NS else PARK_AFTER_NS
         step_ns = min(end_ns - rig.t_ns, until_ns - waited_ns if rig.near_person() else end_ns - rig.t_ns)
+        if hanging:
+            step_ns = min(step_ns, SET_DOWN_AFTER_NS - waited_ns)
         if rig.rest(max(1, step_ns)) is Why.MONITOR:
             respond(rig, None)
         elif rig.near_person() and rig.t_ns - start_ns >= BACK_OFF_AFTER_NS and rig.t_ns < end_ns:

@@ -17,8 +17,9 @@ class Stage:
     """Plays a person against whatever the test says the world is."""
 
     def __init__(self, item: str, seed: int = 0) -> None:
-        self.person: Person = load_item(item).person(np.random.default_rng(seed))
-        self.layout = load_bench("sim").layout
+        played = load_item(item)
+        self.person: Person = played.person(np.random.default_rng(seed))
+        self.layout = load_bench(played.task.bench("sim")).layout
         self.t_ns = 0
         self.body: dict[str, float] = {}
         self.said: list[str] = []
@@ -36,6 +37,8 @@ class Stage:
         n = len(self.layout)
         values = np.zeros(n)
         for name, value in self.world.items():
+            if name not in self.layout:
+                continue  # no such equipment on this bench
             values[self.layout.index(name)] = value
         return Snapshot(self.layout, self.t_ns, values, np.full(n, self.t_ns), np.zeros(n, np.uint8))
 

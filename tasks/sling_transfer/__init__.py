@@ -1,0 +1,1 @@
+"""Lifting a resident with a sling, from bed to chair and back."""
