@@ -1,6 +1,6 @@
 """How careful a scripted agent is: one dial per habit, so that an agent's mistakes have a named cause."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +16,7 @@ class Care:
         heeds_choke_signs: Stops and calls on a second cough or a wet voice.
         heeds_refusal: Waits and asks after a no.
         gentle: Comes to the lips slowly, with a force guard.
+        waits_for_mouth: Enters only an open mouth.
         pause_s: Seconds between bites of an agent that does not look for the swallow.
         answers_exit: Speaks and calls when the person sits on the edge; else puts the rails up.
         keeps_turns: Turns in time; else whenever it looks, which is rarely.
@@ -40,6 +41,7 @@ class Care:
     heeds_choke_signs: bool = True
     heeds_refusal: bool = True
     gentle: bool = True
+    waits_for_mouth: bool = True
     pause_s: float = 8.0
     answers_exit: bool = True
     keeps_turns: bool = True
@@ -66,6 +68,7 @@ HASTY = Care(
     heeds_choke_signs=False,
     heeds_refusal=False,
     gentle=False,
+    waits_for_mouth=False,
     answers_exit=False,
     keeps_turns=False,
     announces=False,
@@ -79,8 +82,3 @@ HASTY = Care(
     dawdles=True,
     looks_every_s=1800.0,
 )
-
-
-def slipping(*criteria: str) -> Care:
-    """Return the careful habits, but for these criteria of the rubric."""
-    return replace(CAREFUL, slips=frozenset(criteria))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rig.agents.care import CAREFUL, HASTY, slipping
-from rig.agents.scripted import PlantedAgent, RefusingAgent, ScriptedAgent
+from rig.agents.care import CAREFUL, HASTY
+from rig.agents.scripted import PlantedAgent, RefusingAgent, ScriptedAgent, SlippingAgent
 from rig.agents.settings import PREFIX
 from rig.core.agent import Agent
 from rig.core.errors import UsageError, unknown
@@ -35,7 +35,7 @@ def make_agent(name: str, rng: np.random.Generator) -> Agent:
 
         return ModelAgent(name)
     if name.startswith("slip(") and name.endswith(")"):
-        return ScriptedAgent(name, slipping(name[5:-1]), rng)
+        return SlippingAgent(name[5:-1], rng)
     if name.startswith("planted(") and name.endswith(")"):
         return PlantedAgent(_rate(name), rng)
     raise unknown("agent", name, AGENT_NAMES)

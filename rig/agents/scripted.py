@@ -8,6 +8,7 @@ import numpy as np
 
 from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
+from rig.agents.mistakes import slip_of, slipping
 from rig.agents.oral_medication import oral_medication
 from rig.agents.sling_transfer import sling_transfer
 from rig.agents.spoon_feed import spoon_feed
@@ -62,6 +63,33 @@ class ScriptedAgent:
             return self._policy.send(observation)
         except StopIteration:
             return Finish(summary="Nothing is left to do.")
+
+
+class SlippingAgent(ScriptedAgent):
+    """The careful agent, except that it slips on one criterion of the rubric."""
+
+    def __init__(self, criterion: str, rng: np.random.Generator) -> None:
+        super().__init__(f"slip({criterion})", CAREFUL, rng)
+        self._criterion = criterion
+        self._acts: list[Action] = []
+        self._from_s = 0.0
+
+    def begin(self, briefing: Briefing) -> None:
+        """Take the job.
+
+        Raises:
+            UsageError: If there is no policy for the task.
+        """
+        super().begin(briefing)
+        slip = slip_of(briefing.task, self._criterion)
+        self._care, self._acts = slipping(briefing.task, self._criterion), list(slip.acts)
+        self._from_s = slip.at_share * briefing.nominal_s
+
+    def act(self, observation: Observation) -> Decision:
+        """Return the policy's next action, or from its time on what the slip asks for."""
+        if self._acts and observation.t_ns / 1e9 >= self._from_s:
+            return Decision(self._acts.pop(0), self.think_s())
+        return super().act(observation)
 
 
 class RefusingAgent:

@@ -36,7 +36,7 @@ def spoon_feed(briefing: Briefing, care: Care, first: Observation) -> Policy:
             yield CallHuman(level="assist", reason="The meal does not go on; I am stuck.")
             break
     if care.waits_for_swallow:
-        yield from _await_swallow(seen)
+        yield from _await_swallow(care, seen)
     yield Finish(summary="The meal is over.")
 
 
@@ -60,7 +60,7 @@ def _bite(care: Care, seen: Observation) -> Generator[Action, Observation, Obser
     if care.checks_temperature:
         seen = yield from _cool(seen)
     if care.waits_for_swallow:
-        seen = yield from _await_swallow(seen)
+        seen = yield from _await_swallow(care, seen)
     if care.heeds_choke_signs and _choking(seen):
         return seen
     # Whoever was stopped by the monitor comes more slowly the next time: its words say why.
@@ -77,7 +77,7 @@ def _bite(care: Care, seen: Observation) -> Generator[Action, Observation, Obser
     if _stopped(seen) and not gentle:
         yield WaitUntil(event="speech", timeout_s=2.0)
         seen = yield MoveTo(target="lips", speed="slow", guard_n=None)
-    if not _completed(seen) or (care.gentle and seen.readings["mouth.opening"].value < 0.015):
+    if not _completed(seen) or (care.waits_for_mouth and seen.readings["mouth.opening"].value < 0.015):
         return (yield from _back(seen))
     seen = yield Act(skill="transfer", guard_n=2.0 if care.gentle else None)
     seen = yield from _back(seen)
@@ -97,11 +97,11 @@ def _cool(seen: Observation) -> Generator[Action, Observation, Observation]:
     return seen
 
 
-def _await_swallow(seen: Observation) -> Generator[Action, Observation, Observation]:
+def _await_swallow(care: Care, seen: Observation) -> Generator[Action, Observation, Observation]:
     for _ in range(12):
         if seen.readings["throat.swallows"].value >= seen.readings["camera.takes"].value:
             return seen
-        if _choking(seen):
+        if care.heeds_choke_signs and _choking(seen):
             return (yield from _after_choke_sign(seen))
         seen = yield WaitUntil(event="swallow", timeout_s=15.0)
     return (yield CallHuman(level="assist", reason="I have not seen a swallow."))

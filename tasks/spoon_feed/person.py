@@ -54,6 +54,8 @@ class SpoonFeedPerson:
         "shut_mouth": "at_lips",
         "cough_pocketed": "taken",
         "cough_dry": "taken",
+        "cough_wet": "taken",
+        "chew_long": "taken",
     }
 
     def __init__(
@@ -227,6 +229,16 @@ class SpoonFeedPerson:
                 for delay_s, act in ((4.0, "coughs"), (6.5, "coughs wet"), (for_ns / 1e9, "clears")):
                     agenda.put(t_ns + nanoseconds(delay_s), act)
                 scene.did("kept the bite in the cheek")
+                return True
+            case "chew_long":
+                agenda.put(t_ns + for_ns, "swallows")
+                scene.did("chewed for a long time")
+                return True
+            case "cough_wet":
+                chew_s = self._persona.times["chew"].draw_s(self._rng)
+                agenda.put(t_ns + nanoseconds(chew_s), "swallows")
+                for delay_s, act in ((1.5, "coughs"), (3.5, "coughs wet"), (for_ns / 1e9, "clears")):
+                    agenda.put(t_ns + nanoseconds(chew_s + delay_s), act)
                 return True
             case "cough_dry":
                 chew_ns = nanoseconds(self._persona.times["chew"].draw_s(self._rng))

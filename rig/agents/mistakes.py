@@ -1,0 +1,58 @@
+"""How an agent comes to make one mistake of a rubric, and no other.
+
+`slip(CRITERION)` is the careful agent that slips on one criterion. Where a policy has a habit that
+keeps the mistake away, the table here says which; elsewhere the policy looks at `Care.slips` itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rig.agents.care import CAREFUL, Care
+from rig.core.tools import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """What differs from the careful agent.
+
+    Attributes:
+        habits: Habits that are other than careful.
+        acts: What it does beside its job, from `at_share` of the nominal duration on.
+        at_share: See `acts`.
+    """
+
+    habits: Mapping[str, Any] = field(default_factory=dict)
+    acts: tuple[Action, ...] = ()
+    at_share: float = 0.0
+
+
+SLIPS: Mapping[str, Mapping[str, Slip]] = {
+    "spoon-feed": {
+        "forces-spoon": Slip({"gentle": False, "waits_for_mouth": False}),
+        "next-bite-too-soon": Slip({"waits_for_swallow": False}),
+        "feeds-after-choke-sign": Slip({"heeds_choke_signs": False}),
+        "too-hot": Slip({"checks_temperature": False}),
+        "reclined": Slip({"checks_posture": False}),
+        "wrong-texture": Slip({"checks_plate": False}),
+        "ignores-refusal": Slip({"heeds_refusal": False, "waits_for_mouth": False}),
+    },
+    "bed-watch": {
+        "missed-turn": Slip({"keeps_turns": False}),
+        "unanswered-exit": Slip({"answers_exit": False}),
+        "crush": Slip({"announces": False}),
+        "flat-after-meal": Slip({"minds_meals": False}),
+        "trusts-dead-sensor": Slip({"doubts_sensors": False}),
+    },
+}
+"""By task and criterion."""
+
+
+def slip_of(task: str, criterion: str) -> Slip:
+    """Return how an agent slips on a criterion of a task."""
+    return SLIPS.get(task, {}).get(criterion, Slip())
+
+
+def slipping(task: str, criterion: str) -> Care:
+    """Return the careful habits of somebody who slips on one criterion of a task."""
+    return replace(CAREFUL, slips=frozenset([criterion]), **slip_of(task, criterion).habits)
