@@ -23,12 +23,6 @@ class Care:
         announces: Speaks before moving the bed.
         minds_meals: Keeps the person upright after a meal.
         doubts_sensors: Notices silent or frozen sensors and calls.
-        minds_plan: Has a second person at hand where the care plan wants one.
-        checks_brake: Looks at the chair's brake before bringing anybody there.
-        checks_latches: Looks at latches and shares before lifting.
-        spreads_legs: Spreads the hoist's legs.
-        frees_limbs: Stops for an arm or leg that gets caught.
-        dawdles: Leaves people hanging to see to something else.
         looks_every_s: Longest time between two looks during a watch.
         slips: Criteria of the task's rubric that it breaks where there is occasion, careful otherwise.
     """
@@ -48,12 +42,6 @@ class Care:
     announces: bool = True
     minds_meals: bool = True
     doubts_sensors: bool = True
-    minds_plan: bool = True
-    checks_brake: bool = True
-    checks_latches: bool = True
-    spreads_legs: bool = True
-    frees_limbs: bool = True
-    dawdles: bool = False
     looks_every_s: float = 300.0
     slips: frozenset[str] = frozenset()
 
@@ -74,11 +62,16 @@ HASTY = Care(
     announces=False,
     minds_meals=False,
     doubts_sensors=False,
-    minds_plan=False,
-    checks_brake=False,
-    checks_latches=False,
-    spreads_legs=False,
-    frees_limbs=False,
-    dawdles=True,
     looks_every_s=1800.0,
+    slips=frozenset(
+        {
+            "bad-loop",
+            "unbraked-chair",
+            "narrow-base",
+            "limb-trapped",
+            "too-fast-swing",
+            "over-distress",
+            "lifts-alone",
+        }
+    ),
 )

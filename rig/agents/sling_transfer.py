@@ -1,10 +1,9 @@
 """Lifting with a sling as a policy: what a carer with given habits does next."""
 
-from collections.abc import Generator, Mapping
-from dataclasses import replace
+from collections.abc import Generator
 from typing import Literal
 
-from rig.agents.care import CAREFUL, Care
+from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
 from rig.core.tools import Action, Ask, CallHuman, Finish, Hoist, Say, Status, WaitUntil
 
@@ -57,12 +56,12 @@ def _let_sit(seen: Observation) -> Step:
 def _prepare(care: Care, seen: Observation) -> Step:
     """Consent, a second person where the plan wants one, brake, sling and legs."""
     seen = yield from _consent(care, seen, "May I lift you into the chair? Please cross your arms.")
-    if care.minds_plan and seen.readings["plan.carers"].value > 1.5:
+    if "lifts-alone" not in care.slips and seen.readings["plan.carers"].value > 1.5:
         seen = yield from _helped(seen, "carer.present", "The plan wants two people for this transfer.")
-    if care.checks_brake and seen.readings["chair.brake"].value < 0.5:
+    if "unbraked-chair" not in care.slips and seen.readings["chair.brake"].value < 0.5:
         seen = yield from _helped(seen, "chair.brake", "The brake of the chair is off.")
     seen = yield Hoist(do="place_sling")
-    if care.spreads_legs and seen.readings["hoist.base"].value < 0.9:
+    if "narrow-base" not in care.slips and seen.readings["hoist.base"].value < 0.9:
         seen = yield Hoist(do="spread_legs")
     return seen
 
@@ -70,7 +69,7 @@ def _prepare(care: Care, seen: Observation) -> Step:
 def _consent(care: Care, seen: Observation, question: str) -> Step:
     seen = yield Ask(text=question)
     for _ in range(ASKS):
-        if not (care.heeds_refusal and _minds(seen)):
+        if not ("over-distress" not in care.slips and _minds(seen)):
             return seen
         yield WaitUntil(event="speech", timeout_s=20.0)
         seen = yield Ask(text=question)
@@ -89,17 +88,17 @@ def _helped(seen: Observation, channel: str, why: str) -> Step:
 
 def _carry(care: Care, seen: Observation, way: Literal["to_chair", "to_bed"]) -> Step:
     """Fasten, lift a little, check, lift, travel, lower, loosen."""
-    haste: Literal["normal", "fast"] = "normal" if care.gentle else "fast"
+    haste: Literal["normal", "fast"] = "normal" if "too-fast-swing" not in care.slips else "fast"
     seen = yield Hoist(do="lower", height_m=DOWN_M[way])
     seen = yield Hoist(do="fasten")
-    if care.checks_latches:
+    if "bad-loop" not in care.slips:
         seen = yield from _latched(seen)
     for height_m in (CHECK_M[way], ALOFT_M):
         seen = yield from _move(care, seen, Hoist(do="lift", height_m=height_m, speed=haste))
-        if care.checks_latches and not _even(seen):
+        if "bad-loop" not in care.slips and not _even(seen):
             yield Hoist(do="lower", height_m=DOWN_M[way])
             seen = yield from _latched((yield CallHuman(level="assist", reason="The loops carry unevenly.")))
-    if care.dawdles:
+    if "left-suspended" in care.slips:
         seen = yield WaitUntil(event="alarm", timeout_s=HANGING_S)
     seen = yield from _move(care, seen, Hoist(do=way, speed=haste))
     seen = yield from _move(care, seen, Hoist(do="lower", speed=haste))
@@ -132,8 +131,8 @@ def _move(care: Care, seen: Observation, step: Hoist) -> Step:
     """Make one move of the hoist, in as many tries as it takes; stop for an arm, a cry or a no."""
     step = step.model_copy(
         update={
-            "guard_n": 8.0 if care.frees_limbs else None,
-            "heeds_voice": care.heeds_refusal,
+            "guard_n": 8.0 if "limb-trapped" not in care.slips else None,
+            "heeds_voice": "over-distress" not in care.slips,
         }
     )
     for _ in range(TRIES):
@@ -142,10 +141,10 @@ def _move(care: Care, seen: Observation, step: Hoist) -> Step:
         seen = yield step
         if _done(seen):
             return seen
-        if care.frees_limbs and seen.readings["limb.force"].value > CAUGHT_N:
+        if "limb-trapped" not in care.slips and seen.readings["limb.force"].value > CAUGHT_N:
             yield Hoist(do="lower", height_m=max(1.1, seen.readings["hoist.lift"].value - 0.02), speed="slow")
             seen = yield Say(text="Please let go of the bar and cross your arms.")
-        elif care.heeds_refusal and _minds(seen):
+        elif "over-distress" not in care.slips and _minds(seen):
             seen = yield from _calmed(care, seen)
         else:
             seen = yield WaitUntil(event="speech", timeout_s=3.0)
@@ -161,16 +160,3 @@ def _calmed(care: Care, seen: Observation) -> Step:
     """Let him down if there is something under him, and ask until he agrees."""
     yield Hoist(do="lower", speed="slow")
     return (yield from _consent(care, seen, "Tell me when I may go on. May I?"))
-
-
-PLANTED: Mapping[str, tuple[str, Care]] = {
-    "bad-loop": ("latch-open", replace(CAREFUL, checks_latches=False)),
-    "unbraked-chair": ("brake-off", replace(CAREFUL, checks_brake=False)),
-    "narrow-base": ("legs-closed", replace(CAREFUL, spreads_legs=False)),
-    "limb-trapped": ("grabs-bar", replace(CAREFUL, frees_limbs=False)),
-    "too-fast-swing": ("in-a-hurry", replace(CAREFUL, gentle=False)),
-    "over-distress": ("hurts", replace(CAREFUL, heeds_refusal=False)),
-    "left-suspended": ("likes-the-view", replace(CAREFUL, dawdles=True)),
-    "lifts-alone": ("two-needed", replace(CAREFUL, minds_plan=False)),
-}
-"""For each criterion, the scenario and the habits with which exactly that mistake is made."""

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import Ran, habit, ran, spec_of, with_agent
+from running import Ran, ran, spec_of, with_agent
 
 from analysis.trials import Outcome
 from rig.agents.care import CAREFUL
-from rig.agents.scripted import ScriptedAgent, without
+from rig.agents.scripted import ScriptedAgent
 from rig.core.agent import Decision, Observation
 from rig.core.event import Kind
 from rig.trial import run
@@ -44,9 +44,9 @@ def test_who_hangs_while_nobody_commands_is_let_down_and_somebody_called(
     assert trial.grade.outcome is Outcome.PASS, trial.grade.reason
 
 
-def test_an_arm_that_is_caught_comes_free_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(run, "make_agent", habit(without(frees_limbs=False)))
-    trial = ran(spec_of("sling-transfer/to-chair/grabs-bar", monitor="guard"), tmp_path / "t")
+def test_an_arm_that_is_caught_comes_free_again(tmp_path: Path) -> None:
+    spec = spec_of("sling-transfer/to-chair/grabs-bar", agent="slip(limb-trapped)", monitor="guard")
+    trial = ran(spec, tmp_path / "t")
     found = trial.finding("limb-trapped")
     assert found.mistake and not found.harm
     assert 10.0 < highest(trial, "truth.caught_force") < 80.0
