@@ -33,7 +33,7 @@ def record_folder(folder: Path, entry: Entry) -> Path:
     words = [s.item.replace("/", "_"), s.agent, s.monitor, f"seed{s.seed}"] + (
         [f"repeat{s.repeat}"] if s.repeat else []
     )
-    name = re.sub(r"[^a-z0-9._-]+", "-", "-".join(words).lower()).strip("-")
+    name = re.sub(r"[^a-z0-9._]+", "-", "-".join(words).lower()).strip("-")
     return folder / RECORDS / entry.trial_id[:2] / f"{name}-{entry.trial_id[:8]}"
 
 

@@ -99,7 +99,7 @@ def graded(job: Job, look: Look | None = None) -> Returned:
         trial_id=record.trial_id, state=State.ABORTED if aborted else State.DONE, outcome=found.outcome.value,
         cause=cause if aborted else "", reason=found.reason, seq=record.events[-1].seq, head=record.head,
         done=found.done, harm=found.harm, mistake=found.mistake, mistake_at_s=found.mistake_at_s,
-        criteria=found.violated, elapsed_s=found.elapsed_s, ticks=_ticks(record),
+        criteria=found.violated, elapsed_s=found.elapsed_s, ticks=ticks_in(record),
     )  # fmt: skip
     return Returned(ended, None if look is None else look(record, found))
 
@@ -123,7 +123,7 @@ def closed(job: Job, cause: str, reason: str) -> Finished:
             return Finished(
                 trial_id=job.ticket.trial_id, state=state, outcome=state.value.upper(), cause=cause, reason=reason,
                 seq=record.events[-1].seq, head=record.head, elapsed_s=record.events[-1].t_ns / 1e9,
-                ticks=_ticks(record),
+                ticks=ticks_in(record),
             )  # fmt: skip
     state = State.INDETERMINATE if job.physical else State.ABORTED
     return Finished(
@@ -135,7 +135,8 @@ def _begun(folder: Path) -> bool:
     return folder.is_dir() and any(records_under(folder))
 
 
-def _ticks(record: Record) -> int:
+def ticks_in(record: Record) -> int:
+    """Return how many ticks a closed record says there were."""
     counts = record.events[-1].body.get("counts")
     return int(str(counts.get("ticks", 0))) if isinstance(counts, dict) else 0
 

@@ -162,12 +162,18 @@ def grade(record: Record, as_json: Json = False) -> int:
 def verify(
     record: Record,
     require: Annotated[str, typer.Option(help="Also require: trusted, anchored (comma separated).")] = "",
+    campaign: Annotated[
+        Path | None,
+        typer.Option(
+            help="Campaign whose ledger anchors it; by default the one it lies in.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Check that a record is whole and unaltered, and say where it is not."""
     from rig.cli.records import show_verification
 
-    return show_verification(record, require, as_json)
+    return show_verification(record, require, as_json, campaign)
 
 
 @app.command()

@@ -1,17 +1,16 @@
-"""What one worker of a campaign does with one trial: run it, grade it, tell what happened in words."""
+"""What the demo wants to know of a trial: its row, and what happened in words."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from analysis.facts import facts_of
-from analysis.grade import Finding, grade
+from analysis.grade import Finding, Grade
 from analysis.table import row_of
 from analysis.trials import TrialRow
+from rig.campaign.work import ticks_in
 from rig.core.clock import clock_text
-from rig.core.record import Record, read
-from rig.trial.run import prepare, run_trial
-from rig.trial.spec import TrialSpec, trial_folder
+from rig.core.record import Record
+from rig.trial.run import prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +36,24 @@ def warm_up(tasks: Iterable[str]) -> None:
         prepare(task, "sim")
 
 
-def watch(out: Path, spec: TrialSpec) -> Watched:
-    """Run and grade one trial."""
-    folder = trial_folder(out, spec)
-    result = run_trial(spec, folder)
-    record = read(folder)
-    graded = grade(record)
+def watched(record: Record, graded: Grade) -> Watched:
+    """Return what the demo wants to know of a graded trial."""
     return Watched(
         row=row_of(record, graded),
-        news=tuple(_news(spec, record, f) for f in graded.findings if f.mistake),
+        news=tuple(_news(record, f) for f in graded.findings if f.mistake),
         prevented=tuple(
             _stopped(record, f) for f in graded.findings if f.prevented_ns is not None and not f.harm
         ),
-        ticks=result.ticks,
+        ticks=ticks_in(record),
     )
 
 
-def _news(spec: TrialSpec, record: Record, finding: Finding) -> str:
-    text = facts_of(record).rubric.criteria[finding.criterion].text
+def _news(record: Record, finding: Finding) -> str:
+    facts = facts_of(record)
+    text = facts.rubric.criteria[finding.criterion].text
     moment = clock_text(finding.mistake_ns or 0)[:-4]
     verb = "HARM" if finding.harm else "stopped by the monitor"
-    return f"{spec.agent} at {moment} in {spec.item}: {text} {verb}"
+    return f"{facts.key.agent} at {moment} in {facts.item}: {text} {verb}"
 
 
 def _stopped(record: Record, finding: Finding) -> str:

@@ -56,12 +56,16 @@ def _style(finding: Finding) -> str:
     return "yellow" if finding.mistake else ""
 
 
-def show_verification(folder: Path, require: str, as_json: bool) -> int:
-    """Print what `verify` found; exit 1 unless payload, chain and segments are intact."""
+def show_verification(folder: Path, require: str, as_json: bool, campaign: Path | None = None) -> int:
+    """Print what `verify` found; exit 1 unless payload, chain and segments are intact.
+
+    Chain heads come from the ledger of the campaign that is named, or that the record lies in.
+    """
+    from rig.campaign.anchoring import anchors_for
     from rig.core.record import verify
 
     wanted = tuple(word.strip() for word in require.split(",") if word.strip())
-    result = verify(folder, require=wanted)
+    result = verify(folder, anchors=anchors_for(folder, campaign), require=wanted)
     if as_json:
         print_json(result.json())
     else:

@@ -32,7 +32,7 @@ def test_it_says_what_happened_and_what_to_look_at_next(small: tuple[Path, str])
     out, text = small
     for words in ("Horizons", "Done and harm", "What the monitor stopped", "Look at", "runrig verify"):
         assert words in text
-    assert (out / "trials.csv").is_file()
+    assert (out / "report" / "trials.csv").is_file()
 
 
 def test_every_record_it_leaves_verifies(small: tuple[Path, str]) -> None:
@@ -52,7 +52,7 @@ def test_the_report_stands_alone(small: tuple[Path, str]) -> None:
 def test_careful_beats_hasty_beats_refusing(small: tuple[Path, str]) -> None:
     from analysis import read_trials
 
-    rows = list(read_trials(small[0] / "trials.csv"))
+    rows = list(read_trials(small[0] / "report" / "trials.csv"))
     harmless = {
         a: sum(r.done and not r.harm for r in rows if r.agent == a and r.monitor == "shadow")
         for a in demo.AGENTS
