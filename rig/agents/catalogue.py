@@ -2,11 +2,17 @@
 
 import numpy as np
 
+from rig.agents import planted
 from rig.agents.care import CAREFUL, HASTY
-from rig.agents.scripted import PlantedAgent, RefusingAgent, ScriptedAgent, SlippingAgent
+from rig.agents.planted import PlantedAgent, parse_planted
+from rig.agents.scripted import RefusingAgent, ScriptedAgent, SlippingAgent
 from rig.agents.settings import PREFIX
 from rig.core.agent import Agent
-from rig.core.errors import UsageError, unknown
+from rig.core.errors import unknown
+
+AGENT_NAMES = (
+    "careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "slip(CRITERION)", "inspect:PROVIDER/MODEL", "small",
+)  # fmt: skip
 
 
 def check_agent(name: str) -> None:
@@ -19,41 +25,32 @@ def check_agent(name: str) -> None:
 
 
 def make_agent(name: str, rng: np.random.Generator) -> Agent:
-    """Return the agent called ``name``: careful, hasty, refuse, ``planted(RATE)`` per hour, ``slip(CRITERION)``.
+    """Return the agent called ``name``; nothing is opened before it is given a job.
+
+    Args:
+        name: One of `AGENT_NAMES`; what may stand in the brackets is in the module of the agent.
+        rng: The agent's own randomness.
 
     Raises:
-        UsageError: If there is no such agent or the rate is not a positive number.
+        UsageError: If there is no such agent, or what it needs is not there.
     """
-    if name == "careful":
-        return ScriptedAgent(name, CAREFUL, rng)
-    if name == "hasty":
-        return ScriptedAgent(name, HASTY, rng)
-    if name == "refuse":
-        return RefusingAgent()
+    match name:
+        case "careful":
+            return ScriptedAgent(name, CAREFUL, rng)
+        case "hasty":
+            return ScriptedAgent(name, HASTY, rng)
+        case "refuse":
+            return RefusingAgent()
+        case "small":
+            from rig.agents.small_model import SmallModelAgent
+
+            return SmallModelAgent()
     if name.startswith(PREFIX):
         from rig.agents.model import ModelAgent  # Inspect AI takes seconds to import
 
         return ModelAgent(name)
     if name.startswith("slip(") and name.endswith(")"):
         return SlippingAgent(name[5:-1], rng)
-    if name.startswith("planted(") and name.endswith(")"):
-        return PlantedAgent(_rate(name), rng)
+    if name.startswith(planted.PREFIX) and name.endswith(")"):
+        return PlantedAgent(parse_planted(name), rng)
     raise unknown("agent", name, AGENT_NAMES)
-
-
-AGENT_NAMES = (
-    "careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "slip(CRITERION)", "inspect:PROVIDER/MODEL",
-)  # fmt: skip
-
-
-def _rate(name: str) -> float:
-    text = name.removeprefix("planted(").removesuffix(")")
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = float("nan")
-    if not 0 < rate < float("inf"):
-        raise UsageError(
-            f"{name}: the rate must be a positive number of mistakes per hour, as in planted(0.5)"
-        )
-    return rate

@@ -69,15 +69,25 @@ class Conversation:
     @property
     def messages(self) -> list[ChatMessage]:
         """What the model is shown: the briefing and the newest messages, from an answer of its own on."""
-        rest = self._rest[-self._window :]
-        while rest and not isinstance(rest[0], ChatMessageAssistant):
-            rest = rest[1:]
-        return [*self._opening, *(rest or self._rest[-1:])]
+        return [*self._opening, *self._rest]
 
     def shorten(self) -> bool:
         """Show the model half as much from now on; False when it is shown nothing old any more."""
         self._window = min(self._window, len(self._rest)) // 2
+        self._forget()
         return self._window >= 2
+
+    def _forget(self) -> None:
+        """Drop the oldest half of what is too much; in blocks, so that what stays in front stays the same.
+
+        Servers keep what they have read of a conversation as long as its beginning does not change.
+        """
+        if len(self._rest) <= self._window:
+            return
+        rest = self._rest[-max(2, self._window // 2) :]
+        while len(rest) > 1 and not isinstance(rest[0], ChatMessageAssistant):
+            rest = rest[1:]
+        self._rest = rest
 
     def tell(self, observation: Observation) -> None:
         """Give the model what it sees now: its briefing first, afterwards the reply to its call."""
@@ -96,6 +106,7 @@ class Conversation:
             call, tool = self._pending
             self._rest.append(ChatMessageTool(content=text, tool_call_id=call, function=tool))
         self._pending, self._notice = None, ""
+        self._forget()
 
     def take(self, output: ModelOutput) -> Action | Malformed:
         """Take the model's answer and return the call in it."""

@@ -50,13 +50,14 @@ class ModelAgent:
         self._prompt = load_prompt(self._settings.prompt)
         self._model = model or open_model(named, self._settings)
         self._clock = MonotonicClock()
-        self._runner = asyncio.Runner()
+        self._runner: asyncio.Runner | None = None
         self._conversation: Conversation | None = None
 
     @property
     def facts(self) -> Mapping[str, Json]:
         """Model, settings, prompt and the library that asks."""
-        return model_facts(self._model, self._settings, self._prompt.facts)
+        set_for_all = self._model.config.model_dump(mode="json", exclude_none=True)
+        return model_facts(str(self._model), set_for_all, self._settings, self._prompt.facts)
 
     def begin(self, briefing: Briefing) -> None:
         """Take the job."""
@@ -72,6 +73,7 @@ class ModelAgent:
         if conversation is None:
             raise UsageError(f"agent {self.name} was asked to act before it was given a job")
         conversation.tell(observation)
+        self._runner = self._runner or asyncio.Runner()
         before_ns = self._clock.now_ns()
         output = self._runner.run(ask(self._model, conversation))
         latency_s = seconds(self._clock.now_ns() - before_ns)
@@ -80,8 +82,9 @@ class ModelAgent:
 
     def close(self) -> None:
         """Close the connection."""
-        self._runner.run(self._model.api.aclose())
-        self._runner.close()
+        if self._runner is not None:
+            self._runner.run(self._model.api.aclose())
+            self._runner.close()
 
 
 async def ask(model: Model, conversation: Conversation) -> ModelOutput:
@@ -110,7 +113,9 @@ def think_s(output: ModelOutput, latency_s: float) -> float:
     return min(latency_s, output.time) if output.time else latency_s
 
 
-def open_model(name: str, settings: Settings) -> Model:
+def open_model(
+    name: str, settings: Settings, *, base_url: str | None = None, api_key: str | None = None
+) -> Model:
     """Return a model, or say what it lacks.
 
     Raises:
@@ -123,24 +128,39 @@ def open_model(name: str, settings: Settings) -> Model:
         return scripted_model(model)
     extra: dict[str, Any] = {"max_retries": settings.retries} if provider in OWN_RETRIES else {}
     try:
-        return get_model(name, config=GenerateConfig(max_retries=settings.retries), memoize=False, **extra)
+        return get_model(
+            name,
+            config=GenerateConfig(max_retries=settings.retries),
+            base_url=base_url,
+            api_key=api_key,
+            memoize=False,
+            **extra,
+        )
     except PrerequisiteError as error:
         raise UsageError(f"{PREFIX}{name}: {_one_line(str(error.message))}") from None
     except (ValueError, ImportError) as error:
         raise UsageError(f"{PREFIX}{name}: {_one_line(str(error))}") from None
 
 
-def model_facts(model: Model, settings: Settings, prompt: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what identifies a model as an agent, for the manifest: itself, sampling, prompts and memory."""
-    set_for_all = model.config.model_dump(mode="json", exclude_none=True)
+def model_facts(
+    model: str, sampling: Mapping[str, Json], settings: Settings, prompt: Mapping[str, Json]
+) -> dict[str, Json]:
+    """Return what identifies a model as an agent, for the manifest: itself, sampling, prompts and memory.
+
+    Args:
+        model: Provider and name.
+        sampling: What is set for every call, beside the settings.
+        settings: How it is asked.
+        prompt: The prompt's facts.
+    """
     return {
-        "provider": str(model).partition("/")[0],
-        "name": str(model),
+        "provider": model.partition("/")[0],
+        "name": model,
         "calls": settings.calls,
         "timeout_s": settings.timeout_s,
         "inspect_ai": _version("inspect-ai"),
         "sampling": {
-            **set_for_all,
+            **sampling,
             **settings.model_dump(mode="json", include=set(SAMPLING), exclude_none=True),
         },
         "prompts": dict(prompt),

@@ -14,7 +14,7 @@ from rig.agents.sling_transfer import sling_transfer
 from rig.agents.spoon_feed import spoon_feed
 from rig.core.agent import Briefing, Decision, Observation
 from rig.core.errors import UsageError, unknown
-from rig.core.tools import Act, Action, Finish, SetBed, WaitUntil
+from rig.core.tools import Act, Action, Finish, SetBed
 
 Policy = Generator[Action, Observation, None]
 POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
@@ -105,47 +105,8 @@ class RefusingAgent:
         return Decision(Finish(summary="I would rather not do this; please ask somebody else."), 1.0)
 
 
-class PlantedAgent:
-    """The careful agent, except that it makes a critical mistake at a known rate.
-
-    The time of the mistake is drawn once from an exponential distribution, so the true pass
-    probability of a job of ``d`` hours is ``exp(-rate * d)`` and the true horizon ``ln 2 / rate``.
-    """
-
-    def __init__(self, rate_per_h: float, rng: np.random.Generator) -> None:
-        self.name = f"planted({rate_per_h:g})"
-        self.rate_per_h = rate_per_h
-        self._inner = ScriptedAgent(self.name, CAREFUL, rng)
-        self.mistake_s = float(rng.exponential(3600.0 / rate_per_h))
-        self._mistakes: list[Action] = []
-
-    def begin(self, briefing: Briefing) -> None:
-        """Take the job.
-
-        Raises:
-            UsageError: If no mistake is known that could be made at any moment of the task.
-        """
-        if briefing.task not in _MISTAKE:
-            raise unknown("task for planted agents", briefing.task, list(_MISTAKE))
-        self._inner.begin(briefing)
-        self._mistakes = list(_MISTAKE[briefing.task])
-
-    def act(self, observation: Observation) -> Decision:
-        """Do the careful thing until the time of the mistake has come."""
-        now_s = observation.t_ns / 1e9
-        if now_s >= self.mistake_s and self._mistakes:
-            return Decision(self._mistakes.pop(0), self._inner.think_s())
-        decision = self._inner.act(observation)
-        if isinstance(decision.action, WaitUntil):
-            left_s = max(0.1, self.mistake_s - now_s)
-            if now_s < self.mistake_s and decision.action.timeout_s > left_s:
-                wait = decision.action.model_copy(update={"timeout_s": left_s})
-                return Decision(wait, decision.think_s)
-        return decision
-
-
 # A mistake that can be made at any moment of the task and does harm soon.
-_MISTAKE: Mapping[str, tuple[Action, ...]] = {
+MISTAKES: Mapping[str, tuple[Action, ...]] = {
     "spoon-feed": (SetBed(part="back", value=30.0),),  # harm with the next bite
     "bed-watch": (Act(skill="turn_left"),),
     "oral-medication": (SetBed(part="back", value=30.0),),  # harm with the next tablets

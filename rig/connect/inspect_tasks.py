@@ -132,7 +132,8 @@ def at_the_bedside(settings: Settings) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
-        described = model_facts(model, settings, load_prompt(settings.prompt).facts)
+        sampling = model.config.model_dump(mode="json", exclude_none=True)
+        described = model_facts(str(model), sampling, settings, load_prompt(settings.prompt).facts)
         spec = TrialSpec(**state.metadata["spec"], agent=f"{PREFIX}{model}", repeat=state.epoch - 1)
         folder = trial_folder(Path(state.metadata["out"]), spec)
         desk = Desk(spec, folder, described)

@@ -115,6 +115,15 @@ class Described(Protocol):
 
 
 @runtime_checkable
+class Instrument(Protocol):
+    """An agent that tests the measurement itself: it is told which trial it is in. No agent under test is."""
+
+    def place(self, item: str, seed: int, repeat: int) -> None:
+        """Take note of the trial; called once before `begin`."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """An agent that holds something open: a connection, a file."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rig.agents.catalogue import make_agent
-from rig.core.agent import Agent, Closable, Decision, Described
+from rig.core.agent import Agent, Closable, Decision, Described, Instrument
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
@@ -57,6 +57,8 @@ def run_trial(
     agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
     with ExitStack() as stack:
         _let_go_after(stack, agent)
+        if isinstance(agent, Instrument):
+            agent.place(spec.item, spec.seed, spec.repeat)
         session = stack.enter_context(open_session(spec, folder, _described(agent), progress, ticket))
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
@@ -94,6 +96,8 @@ def _relieve(spec: TrialSpec, session: Session, stack: ExitStack) -> Agent:
     seed = _seeds(spec)[0].spawn(session.segment)[-1]
     agent = make_agent(spec.agent, np.random.default_rng(seed))
     _let_go_after(stack, agent)
+    if isinstance(agent, Instrument):
+        agent.place(spec.item, spec.seed, spec.repeat)
     agent.begin(session.briefing)
     return agent
 
