@@ -225,7 +225,7 @@ def _failures(evidence: Evidence) -> list[dict[str, Any]]:
             "seed": s.facts.key.seed,
             "criteria": list(s.graded.violated),
             "harm": s.graded.harm,
-            "regression": (evidence.folder / "incidents" / s.row.trial_id[:12]).is_dir(),
+            "regression": any(evidence.folder.rglob(f"incidents/{s.row.trial_id[:12]}/case.json")),
         }
         for s in sorted(evidence.seen, key=lambda s: (not s.graded.harm, s.row.item, s.row.trial_id))
         if s.graded.mistake

@@ -274,6 +274,21 @@ def view(
 
 
 @app.command()
+def incident(
+    record: Annotated[
+        Path, typer.Argument(help="A trial's folder; with --again a case.", show_default=False)
+    ],
+    out: Annotated[Path | None, typer.Option(help="Where the bundle goes; by default beside it.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Run a case again; exit 1 while it fails.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Make a minimal regression case, with its harmless twin, of one recorded mistake."""
+    from rig.cli.incident import make_case, run_again
+
+    return run_again(record, as_json) if again else make_case(record, out, as_json)
+
+
+@app.command()
 def report(
     bundle: Annotated[
         Path, typer.Argument(help="Folder with bundle.toml and what it lists.", show_default=False)

@@ -19,6 +19,7 @@ from analysis.release.signing import FOLDER, approve, released, write_dossier
 from rig.cli.output import print_json
 from rig.core.clock import wall_utc
 from rig.core.errors import UsageError
+from rig.core.record import Anchor
 from rig.release.candidate import evaluated, installed, read_candidate, write_candidate
 
 COLOURS = {"PASS": "green", "FAIL": "red", "UNKNOWN": "yellow", "EXPIRED": "yellow"}
@@ -133,7 +134,19 @@ def _evidence(asked: Asked, policy: Policy) -> Evidence:
 
     trusted = read_trusted(asked.trusted) if asked.trusted else ()
     require = policy.gate.evidence.require
-    return gather(asked.folder, policy.agent, trusted_keys=trusted, require=require)
+    anchors = ledger_anchors(asked.folder)
+    return gather(asked.folder, policy.agent, anchors=anchors, trusted_keys=trusted, require=require)
+
+
+def ledger_anchors(folder: Path) -> tuple[Anchor, ...] | None:
+    """Return the chain heads in the campaign's ledger, None where the folder is no campaign's."""
+    from rig.campaign import Ledger
+    from rig.campaign.storage import FILE
+
+    if not (folder / FILE).exists():
+        return None
+    with Ledger.reading(folder) as ledger:
+        return tuple(anchor for entry in ledger.entries() for anchor in ledger.anchors(entry.trial_id))
 
 
 def _time(text: str | None) -> datetime:

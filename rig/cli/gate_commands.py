@@ -122,6 +122,53 @@ def gate_drill(
     return drill(folder, bench, item, only, as_json)
 
 
+@commands.command("invariants")
+def gate_invariants(as_json: Json = False) -> int:
+    """Check what must hold whatever any model says, and show what enforces it; exit 1 if one does not."""
+    from rig.cli.gate_work import invariants
+
+    return invariants(as_json)
+
+
+HoldoutFolder = Annotated[Path, typer.Argument(help="Folder with holdout.toml.", show_default=False)]
+holdout_commands = typer.Typer(
+    no_args_is_help=True, help="The sealed set: how it is asked, and what burns it."
+)
+commands.add_typer(holdout_commands, name="holdout")
+
+
+@holdout_commands.command("status")
+def holdout_status(folder: HoldoutFolder, as_json: Json = False) -> int:
+    """Say who asked the sealed set how often, and whether it still counts; exit 1 if it is burnt."""
+    from rig.cli.gate_holdout import status
+
+    return status(folder, as_json)
+
+
+@holdout_commands.command("ask")
+def holdout_ask(
+    folder: HoldoutFolder,
+    records: Annotated[Path, typer.Option(help="Records of the sealed trials, policy registered.")],
+    role: Annotated[str, typer.Option(help="The role in which you ask.", show_default=False)],
+) -> int:
+    """Ask once: pass or fail of the gates over the sealed trials, nothing finer. It costs one of the budget."""
+    from rig.cli.gate_holdout import ask
+
+    return ask(folder, records, role)
+
+
+@holdout_commands.command("scan")
+def holdout_scan(
+    folder: HoldoutFolder,
+    paths: Annotated[list[Path], typer.Argument(help="Where the set must not have leaked to.")],
+    sealed: Annotated[Path | None, typer.Option(help="The sealed file itself.")] = None,
+) -> int:
+    """Look for the set's canary; found anywhere, the set is burnt."""
+    from rig.cli.gate_holdout import scan
+
+    return scan(folder, paths, sealed)
+
+
 @commands.command("candidate")
 def gate_candidate(
     folder: Folder,

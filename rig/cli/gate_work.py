@@ -76,6 +76,32 @@ def drill(folder: Path, bench: str, item: str, only: list[str] | None, as_json: 
     return 0 if all(one.passed for one in found) else 1
 
 
+def invariants(as_json: bool) -> int:
+    """Run every check and print what enforces what."""
+    from rig.release.invariants import check_all
+
+    found = check_all()
+    broken = [c for c in found if c.holds is False]
+    if as_json:
+        print_json([
+            {"name": c.invariant.name, "text": c.invariant.text, "enforced_by": c.invariant.enforced_by,
+             "holds": c.holds, "found": c.found}
+            for c in found
+        ])  # fmt: skip
+        return 1 if broken else 0
+    table = Table(
+        "invariant", "holds", "says", "enforced by", title="Invariants, by running what enforces them"
+    )
+    words = {True: "[green]yes[/green]", False: "[red]NO[/red]", None: "[yellow]not here[/yellow]"}
+    for c in found:
+        said = c.invariant.text + (f" ({c.found})" if c.found else "")
+        table.add_row(c.invariant.name, words[c.holds], said, ", ".join(c.invariant.enforced_by))
+    Console().print(table)
+    covered = sum(c.holds is not None for c in found)
+    Console().print(f"{covered} of {len(found)} checked here; the others are listed with the reason.")
+    return 1 if broken else 0
+
+
 def _setting(folder: Path, bench: str) -> tuple[BenchSpec, str, Fingerprint]:
     """Return bench, agent and configuration of what is measured.
 

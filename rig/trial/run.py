@@ -42,12 +42,22 @@ LOOK_S = 0.02
 
 
 def run_trial(
-    spec: TrialSpec, folder: Path, progress: Progress | None = None, ticket: Ticket | None = None
+    spec: TrialSpec,
+    folder: Path,
+    progress: Progress | None = None,
+    ticket: Ticket | None = None,
+    item: Item | None = None,
 ) -> TrialResult:
     """Run one trial and leave its record in ``folder``.
 
     Whatever happens the bench is left safe and the record closed and readable. A fault of the rig
     and an interruption from the keyboard end the trial as ABORTED.
+
+    Args:
+        spec: Which trial.
+        folder: Where its record goes.
+        progress: Told what happens.
+        item: The item itself, for one that is in no file of the suite; ``spec.item`` is its key.
 
     Raises:
         UsageError: If something asked for does not exist, before anything is written.
@@ -59,7 +69,7 @@ def run_trial(
         _let_go_after(stack, agent)
         if isinstance(agent, Instrument):
             agent.place(spec.item, spec.seed, spec.repeat)
-        session = stack.enter_context(open_session(spec, folder, _described(agent), progress, ticket))
+        session = stack.enter_context(open_session(spec, folder, _described(agent), progress, ticket, item))
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
             return _run_beside(spec, session, agent, MonotonicClock(), stack)
@@ -120,7 +130,7 @@ def keep_going(session: Session, answer: "Future[Any]", clock: Clock) -> None:
 @contextmanager
 def open_session(
     spec: TrialSpec, folder: Path, described: Mapping[str, Json], progress: Progress | None = None,
-    ticket: Ticket | None = None,
+    ticket: Ticket | None = None, item: Item | None = None,
 ) -> Iterator[Session]:  # fmt: skip
     """Yield a trial that has begun, for whoever decides from outside; close it safely and completely.
 
@@ -130,13 +140,14 @@ def open_session(
         described: What there is to the agent beside its name.
         progress: Told what happens.
         ticket: Its place in a campaign, if it is part of one.
+        item: The item itself, for one that is in no file of the suite.
 
     Raises:
         UsageError: If something asked for does not exist, before anything is written.
         ConfigurationChanged: If the trial would not be the one on the ticket, before anything is written.
         RigFault: After the record was closed, if the rig misbehaved.
     """
-    item = load_item(spec.item)
+    item = item or load_item(spec.item)
     bench = load_bench(item.task.bench(spec.bench))
     require_permit(bench)
     seeds = _seeds(spec)
