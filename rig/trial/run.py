@@ -57,6 +57,7 @@ def run_trial(
         spec: Which trial.
         folder: Where its record goes.
         progress: Told what happens.
+        ticket: Its place in a campaign, if it is part of one.
         item: The item itself, for one that is in no file of the suite; ``spec.item`` is its key.
 
     Raises:
