@@ -14,6 +14,7 @@ import numpy as np
 
 from firmware_bridge import messages as m
 from firmware_bridge.link import Link, settings
+from firmware_bridge.lockstep import LockstepLink
 from firmware_bridge.session import Ending, Outcome, Received
 from firmware_bridge.states import LinkState
 from rig.core.channel import Audience, Channel, Layout, Quality, Snapshot
@@ -60,12 +61,14 @@ class BridgeBackend:
     """The devices of one node.
 
     Args:
-        port: Device file of the controller's port.
+        port: The controller's port, or a link to it that is not open yet.
         clock: The trial's clock; the node's samples and leases are mapped to it.
+        arms: Whether to take charge on entry; otherwise `arm` does.
     """
 
-    def __init__(self, port: str, clock: Clock) -> None:
-        self.link = Link(port, settings(m.Role.CONTROLLER), clock)
+    def __init__(self, port: str | Link | LockstepLink, clock: Clock, *, arms: bool = True) -> None:
+        self.link = Link(port, settings(m.Role.CONTROLLER), clock) if isinstance(port, str) else port
+        self._arms = arms
         self.layout: Layout = node_layout()
         self.actuators: Sequence[Actuator] = node_actuators()
         self._clock = clock
@@ -86,7 +89,8 @@ class BridgeBackend:
         self._open = True
         try:
             self._settle()
-            self.arm()
+            if self._arms:
+                self.arm()
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise

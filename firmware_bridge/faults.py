@@ -104,3 +104,25 @@ class FaultyWire:
         for t_ns, piece in pieces:
             self._order += 1
             heapq.heappush(self._waiting, (t_ns, self._order, piece))
+
+
+class FaultyWires:
+    """Both directions of one wire, for the end that the host holds; faults and cut may change any time."""
+
+    def __init__(self, rng: np.random.Generator, faults: WireFaults | None = None) -> None:
+        self.to_node, self.to_host = (FaultyWire(faults or WireFaults(), r) for r in rng.spawn(2))
+
+    def set(self, faults: WireFaults, *, cut: bool = False) -> None:
+        """Let this be wrong from now on."""
+        for wire in (self.to_node, self.to_host):
+            wire.faults, wire.cut = faults, cut
+
+    def outbound(self, data: bytes, now_ns: int) -> bytes:
+        """Return what reaches the node now, of what is sent now and what was under way."""
+        self.to_node.put(data, now_ns)
+        return self.to_node.take(now_ns)
+
+    def inbound(self, data: bytes, now_ns: int) -> bytes:
+        """Return what reaches the host now."""
+        self.to_host.put(data, now_ns)
+        return self.to_host.take(now_ns)

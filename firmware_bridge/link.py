@@ -10,9 +10,9 @@ import contextlib
 import os
 import secrets
 import select
+import socket
 import termios
 import threading
-from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
@@ -21,15 +21,21 @@ import serial
 
 from firmware_bridge import messages as m
 from firmware_bridge.clock_sync import ClockMap
+from firmware_bridge.faults import FaultyWires
+from firmware_bridge.mailbox import Mailbox
 from firmware_bridge.session import Ending, Outcome, Received, Session, Settings
 from firmware_bridge.states import LinkState
 from rig.core.clock import Clock, nanoseconds
 from rig.core.errors import RigFault, UsageError
 
 POLL_MS = 2
+OPEN_S = 5.0
+GATHER_NS = 300_000
+"""An emulator sends byte by byte: its frames are let gather, or every byte would wake us."""
+SOCKET = "tcp:"
+"""Port names that begin so are sockets of an emulator, all others device files."""
 BACKLOG_BYTES = 1 << 14
 """Bytes the port does not take before the link is given up: over a second at 115,200 baud."""
-KEPT_EVENTS = 1024
 JOIN_S = 2.0
 Result = TypeVar("Result")
 
@@ -43,22 +49,23 @@ class Link:
     """A session with the node on a port; a context manager that is up inside its block.
 
     Attributes:
-        port: Device file of the port.
+        port: Device file of the port, or ``tcp:HOST:PORT``.
         session: The session; look at it inside `seen` only.
+        wires: What happens to bytes on the way, for tests and scenarios with faults; None is nothing.
     """
 
     def __init__(self, port: str, settings: Settings, clock: Clock, baud: int = 115_200) -> None:
         self.port = port
         self.session = Session(settings)
         self._clock, self._baud = clock, baud
-        self._serial: serial.Serial | None = None
+        self._serial: serial.Serial | socket.socket | None = None
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name=f"link {port}", daemon=True)
-        self._outcomes: dict[int, Outcome] = {}
-        self._newest: dict[type[m.Message], Received] = {}
-        self._events: deque[Received] = deque(maxlen=KEPT_EVENTS)
+        self._mailbox = Mailbox()
         self._backlog = b""
+        self.wires: FaultyWires | None = None
         self._ending = False
+        self._gathers = port.startswith(SOCKET)
         self._wake: tuple[int, int] | None = None
 
     def __enter__(self) -> Self:
@@ -97,7 +104,9 @@ class Link:
             os.close(fd)
         self._serial = self._wake = None
 
-    def _opened(self) -> serial.Serial:
+    def _opened(self) -> serial.Serial | socket.socket:
+        if self.port.startswith(SOCKET):
+            return self._connected(*self.port.removeprefix(SOCKET).split(":"))
         port = serial.Serial()
         port.port, port.baudrate, port.exclusive = self.port, self._baud, True
         port.timeout, port.write_timeout = 0, 1.0
@@ -108,6 +117,15 @@ class Link:
             raise RigFault(
                 f"{self.port}: cannot be opened ({error}); is it plugged in, and no other program on it?"
             ) from None
+        return port
+
+    def _connected(self, host: str, number: str) -> socket.socket:
+        try:
+            port = socket.create_connection((host, int(number)), OPEN_S)
+        except OSError as error:
+            raise RigFault(f"{self.port}: cannot be opened ({error}); does the emulator run?") from None
+        port.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        port.setblocking(False)
         return port
 
     # -- for others ---------------------------------------------------------------------------
@@ -132,14 +150,12 @@ class Link:
     def newest(self, kind: type[m.Message]) -> Received | None:
         """Return the newest message of a kind."""
         with self._changed:
-            return self._newest.get(kind)
+            return self._mailbox.newest.get(kind)
 
     def events(self) -> list[Received]:
         """Return the node's events since the last call, oldest first."""
         with self._changed:
-            found = list(self._events)
-            self._events.clear()
-            return found
+            return self._mailbox.events()
 
     @property
     def clock_map(self) -> ClockMap | None:
@@ -151,9 +167,9 @@ class Link:
             ticket = submit(self.session)
             self._collect()
         self._nudge()
-        outcome = self._wait(lambda _: self._outcomes.get(ticket), timeout_s)
+        outcome = self._wait(lambda _: self._mailbox.outcomes.get(ticket), timeout_s)
         with self._changed:
-            self._outcomes.pop(ticket, None)
+            self._mailbox.outcomes.pop(ticket, None)
         return outcome or Outcome(ticket, Ending.UNKNOWN)
 
     def _wait(self, look: Callable[[Session], Result | None], timeout_s: float) -> Result | None:
@@ -197,16 +213,19 @@ class Link:
     def _turn(self, fd: int, ready: int) -> None:
         data = b""
         if ready & select.POLLIN:
+            if self._gathers:
+                self._clock.sleep_until(self._clock.now_ns() + GATHER_NS)
             data = os.read(fd, 65536)
         if ready & (select.POLLHUP | select.POLLERR | select.POLLNVAL) and not data:
             raise OSError("hung up")
         now_ns = self._clock.now_ns()
+        if self.wires is not None:
+            data = self.wires.inbound(data, now_ns)
         with self._changed:
             for received in self.session.receive(data, now_ns) if data else ():
-                self._newest[type(received.message)] = received
-                if isinstance(received.message, m.Event):
-                    self._events.append(received)
-            self._backlog += self.session.poll(now_ns)
+                self._mailbox.put(received)
+            out = self.session.poll(now_ns)
+            self._backlog += out if self.wires is None else self.wires.outbound(out, now_ns)
             self._collect()
             if len(self._backlog) > BACKLOG_BYTES:
                 self.session.lose("the port takes no bytes any more; is the cable in?")
@@ -217,8 +236,4 @@ class Link:
                 self._backlog = self._backlog[os.write(fd, self._backlog) :]
 
     def _collect(self) -> None:
-        while self.session.outcomes:
-            outcome = self.session.outcomes.popleft()
-            self._outcomes[outcome.ticket] = outcome
-        while len(self._outcomes) > KEPT_EVENTS:  # of requests given up by their callers
-            self._outcomes.pop(next(iter(self._outcomes)))
+        self._mailbox.collect(self.session)

@@ -90,6 +90,7 @@ class Session:
         state: Where it stands; ``why`` says in words how it got to LOST or REFUSED.
         ok: What heartbeats say of their sender; a monitor withdraws it to veto.
         beating: False withholds heartbeats, and the node makes itself safe.
+        beats_until_ns: After this time heartbeats are withheld too; None is never.
         clocks: The clock map and all raw exchanges.
         gaps: Telemetry messages that never arrived.
         unreadable: Frames that arrived damaged.
@@ -101,6 +102,7 @@ class Session:
         self.why = ""
         self.ok = True
         self.beating = True
+        self.beats_until_ns: int | None = None
         self.clocks = ClockSync()
         self.gaps = 0
         self.unreadable = 0
@@ -213,6 +215,8 @@ class Session:
 
     def _beat(self, now_ns: int) -> list[bytes]:
         if not self.beating or self.status is None or now_ns < self._due["beat"]:
+            return []
+        if self.beats_until_ns is not None and now_ns > self.beats_until_ns:
             return []
         self._due["beat"] = now_ns + self.settings.heartbeat_ns
         self._counter += 1

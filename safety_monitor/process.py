@@ -7,7 +7,8 @@ write; a monitor that is stopped, killed or late withholds permission by doing n
 """
 
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -28,6 +29,8 @@ WATCHDOG_NS = 20_000_000
 """Without a sign of life for this long the monitor counts as dead."""
 START_S = 60.0
 PRIORITY = 50
+Companion = Callable[[Callable[[], bool], Callable[[], bool]], None]
+"""Runs in a thread beside the loop, in its process; asks whether the loop lives, and whether it has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class RemoteMonitor:
         paths: Sequence[Path],
         layout: Layout,
         loop: Loop | None = None,
+        companion: Companion | None = None,
     ) -> None:
         """Describe the process; nothing is started before the context is entered.
 
@@ -78,8 +82,9 @@ class RemoteMonitor:
             paths: Rule files.
             layout: The channels.
             loop: Timing of the loop.
+            companion: What else the process does: a heartbeat on a link of its own, for example.
         """
-        self._paths, self._layout = tuple(paths), layout
+        self._paths, self._layout, self._companion = tuple(paths), layout, companion
         self._loop = loop or Loop()
         self.rules = load_rules(self._paths, layout)
         self._shape = Shape(len(layout), len(self.rules.rules))
@@ -95,7 +100,7 @@ class RemoteMonitor:
         ours, theirs = context.Pipe()
         self._process = context.Process(
             target=_main,
-            args=(self._memory.name, self._paths, self._layout.channels, self._loop, theirs),
+            args=(self._memory.name, self._paths, self._layout.channels, self._loop, theirs, self._companion),
             name="safety-monitor",
             daemon=True,
         )
@@ -139,8 +144,7 @@ class RemoteMonitor:
 
     def permits(self) -> bool:
         """Return whether motion is permitted: the monitor lives, and no actuating rule is broken or lost."""
-        alive = monotonic_ns() - word(self._rows, WORD.alive_ns) <= WATCHDOG_NS
-        return alive and word(self._rows, WORD.permit) == 1
+        return _alive(self._rows) and word(self._rows, WORD.permit) == 1
 
     def reset(self) -> None:
         """Let the monitor forget and permit again: a person's decision, after a stop."""
@@ -163,7 +167,12 @@ class RemoteMonitor:
 
 
 def _main(
-    name: str, paths: Sequence[Path], channels: Sequence[Channel], loop: Loop, pipe: Connection
+    name: str,
+    paths: Sequence[Path],
+    channels: Sequence[Channel],
+    loop: Loop,
+    pipe: Connection,
+    companion: Companion | None,
 ) -> None:
     """Be the monitor process: load, arm, say so, run."""
     memory = SharedMemory(name=name)
@@ -175,11 +184,19 @@ def _main(
         rows = Shape(len(layout), len(rules.rules)).view(memory)
         set_word(rows, WORD.alive_ns, monotonic_ns())
         set_word(rows, WORD.permit, 1)
-        pipe.send(f"ready, {_real_time()}")
+        priority = _real_time()
+        if companion is not None:  # it inherits the priority: its silence is a stop
+            words = lambda: _alive(rows), lambda: word(rows, WORD.stopped) == 1
+            threading.Thread(target=companion, args=words, name="companion", daemon=True).start()
+        pipe.send(f"ready, {priority}")
     except RunError as error:
         pipe.send(f"not armed: {error}")
         return
     run_loop(monitor.watch, monitor.program, rows, rules, loop)
+
+
+def _alive(rows: Rows) -> bool:
+    return monotonic_ns() - word(rows, WORD.alive_ns) <= WATCHDOG_NS
 
 
 def _real_time() -> str:

@@ -110,6 +110,7 @@ def _run(kernel, rows, floats, integers, fresh_floats, fresh_integers, first, ef
             integers[:] = fresh_integers
             latched, resets = False, wanted
             store_release(words, WORD.permit, 1)
+            store_release(words, WORD.stopped, 0)
             store_release(words, WORD.resets, resets)
         head = load_acquire(words, WORD.head)
         if head == tail and (tail == 0 or begin_ns - last_ns < idle_ns):
@@ -141,6 +142,7 @@ def _run(kernel, rows, floats, integers, fresh_floats, fresh_integers, first, ef
             if effect != FREE and words[WORD.permit] == 1:
                 words[WORD.stop_ns] = _now(clock)
             store_release(words, WORD.permit, 1 if effect == FREE else 0)
+            store_release(words, WORD.stopped, 1 if latched else 0)
         last_ns = _now(clock)
         store_release(words, WORD.tail, tail)
         if changed != 0:

@@ -39,6 +39,7 @@ class Word(NamedTuple):
     ready: int = 23  # 1 once armed, -1 if arming failed
     events: int = 24  # event rows published so far
     resets: int = 25  # resets carried out
+    stopped: int = 26  # 1 once a rule has stopped the trial for good, until a reset
 
 
 WORD = Word()

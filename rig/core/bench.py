@@ -17,9 +17,10 @@ from rig.core.channel import Audience, Channel, Layout
 from rig.core.clock import nanoseconds
 from rig.core.command import Actuator
 from rig.core.data import hardware_dir, hardware_file
+from rig.core.device import Calibration, CalibrationTable, Device, DeviceTable, device_mistakes
 from rig.core.errors import ConfigError, UsageError, unknown
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import parse_validated
+from rig.core.toml_file import parse_toml, parse_validated, validated
 
 NEVER_STALE_S = 1e6
 """Age limit of an intent channel: the controller writes it on every tick, so it cannot grow old."""
@@ -82,6 +83,8 @@ class _BenchFile(_Parts):
     stations: tuple[str, ...] = Field(default=(), strict=False)
     tool: str = ""
     pad: dict[str, _PadTable] = {}
+    device: dict[str, DeviceTable] = {}
+    calibration: dict[str, CalibrationTable] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +125,10 @@ class BenchSpec:
         body: What the scripted care recipient does, set by the person model only.
         intents: Names of the channels on which the controller says what it is about to do.
         layout: Every channel, the intents last.
-        digest: SHA-256 of the bytes of the file and of its stations' files.
+        digest: SHA-256 of the bytes of the file, of the file it extends, and of its stations' files.
+        devices: What there is on wires, and how each is found again.
+        calibrations: Of which channels there is proof that they tell the truth, and until when.
+        base: The bench it extends, whose limits it has; its own name when it extends none.
     """
 
     name: str
@@ -141,6 +147,9 @@ class BenchSpec:
     intents: tuple[str, ...]
     layout: Layout
     digest: str
+    devices: tuple[Device, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
+    base: str = ""
 
 
 class _Reader:
@@ -230,7 +239,7 @@ def _duplicates(file: _BenchFile) -> list[str]:
     return mistakes + [f"body.{n}: is an actuator too; rename one" for n in file.body if n in file.actuator]
 
 
-def _spec(file: _BenchFile, source: str, digest: str) -> BenchSpec:
+def _spec(file: _BenchFile, source: str, digest: str, base: str) -> BenchSpec:
     reader = _Reader()
     tick_ns = reader.period_ns("tick", file.tick)
     slow_tick_ns = reader.period_ns("slow_tick", file.slow_tick)
@@ -244,6 +253,14 @@ def _spec(file: _BenchFile, source: str, digest: str) -> BenchSpec:
     channels = [*reader.channels(file.channel), *reader.intents(file.intent, max(tick_ns, 1) / 1e9)]
     pads = tuple(reader.pads(file.pad))
     reader.mistakes += _duplicates(file)
+    devices = tuple(table.device(name, reader.mistakes) for name, table in file.device.items())
+    reader.mistakes += device_mistakes(devices, [a.name for a in actuators], [c.name for c in channels])
+    calibrations = tuple(t.calibration(name) for name, t in file.calibration.items())
+    reader.mistakes += [
+        f"calibration.{name}: there is no such channel"
+        for name in file.calibration
+        if name not in file.channel
+    ]
     if reader.mistakes:
         raise ConfigError(source, reader.mistakes)
     return BenchSpec(
@@ -263,6 +280,9 @@ def _spec(file: _BenchFile, source: str, digest: str) -> BenchSpec:
         intents=tuple(file.intent),
         layout=Layout(channels),
         digest=digest,
+        devices=devices,
+        calibrations=calibrations,
+        base=base or file.name,
     )
 
 
@@ -274,24 +294,26 @@ def bench_names() -> tuple[str, ...]:
 def load_bench(name_or_path: str | Path) -> BenchSpec:
     """Load a bench by name (``sim``) or by the path of its file.
 
+    A file may say ``extends = "sim"``: then it has everything of that bench but what it says itself.
+
     Raises:
         UsageError: If there is no such bench; the message lists those there are.
         ConfigError: If the file is not TOML or says something that cannot be; all mistakes at once.
     """
-    text = str(name_or_path)
-    if text.endswith(".toml"):
-        path = Path(name_or_path)
-    elif text in bench_names():
-        path = hardware_dir() / "benches" / f"{text}.toml"
-    else:
-        raise unknown("bench", text, bench_names())
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        known = ", ".join(bench_names())
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); known benches: {known}") from None
-    file = parse_validated(raw, str(path), _BenchFile)
-    total = hashlib.sha256(raw)
+    path = _path_of(name_or_path)
+    raw = _bytes_of(path)
+    tables, digest, base = parse_toml(raw, str(path)), hashlib.sha256(raw), ""
+    if "extends" in tables:
+        base = str(tables.pop("extends"))
+        if base not in bench_names():
+            raise ConfigError(str(path), [f"extends: no bench {base!r}; known: {', '.join(bench_names())}"])
+        base_path = _path_of(base)
+        below = parse_toml(base_raw := _bytes_of(base_path), str(base_path))
+        if "extends" in below:
+            raise ConfigError(str(path), [f"extends: {base} extends another bench itself; extend that one"])
+        tables = _laid_over(below, tables)
+        digest.update(base_raw)
+    file = validated(tables, str(path), _BenchFile)
     parts = []
     for name in file.stations:
         try:
@@ -299,9 +321,26 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
         except UsageError as error:
             raise ConfigError(str(path), [f"stations: {error}"]) from None
         raw_part = path_of_part.read_bytes()
-        total.update(raw_part)
+        digest.update(raw_part)
         parts.append(parse_validated(raw_part, str(path_of_part), _Parts))
-    return _spec(_merged(file, parts, str(path)), str(path), total.hexdigest())
+    return _spec(_merged(file, parts, str(path)), str(path), digest.hexdigest(), base)
+
+
+def _path_of(name_or_path: str | Path) -> Path:
+    text = str(name_or_path)
+    if text.endswith(".toml"):
+        return Path(name_or_path)
+    if text in bench_names():
+        return hardware_dir() / "benches" / f"{text}.toml"
+    raise unknown("bench", text, bench_names())
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        known = ", ".join(bench_names())
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); known benches: {known}") from None
 
 
 def _merged(file: _BenchFile, parts: Sequence[_Parts], source: str) -> _BenchFile:
@@ -318,3 +357,13 @@ def _merged(file: _BenchFile, parts: Sequence[_Parts], source: str) -> _BenchFil
     if mistakes:
         raise ConfigError(source, mistakes)
     return file.model_copy(update=tables)
+
+
+def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables in which what ``above`` says wins, key by key."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        both = isinstance(value, dict) and isinstance(under, dict)
+        merged[key] = _laid_over(under, value) if both and isinstance(under, dict) else value
+    return merged

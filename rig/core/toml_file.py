@@ -1,8 +1,9 @@
 """Loading a TOML file into a validated model, all mistakes at once, with file and key."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -32,12 +33,29 @@ def parse_validated(raw: bytes, source: str, model: type[Model]) -> Model:
     Raises:
         ConfigError: If they are not TOML, or do not fit the model.
     """
+    return validated(parse_toml(raw, source), source, model)
+
+
+def parse_toml(raw: bytes, source: str) -> dict[str, Any]:
+    """Return the bytes of a TOML file, which came from ``source``, as tables.
+
+    Raises:
+        ConfigError: If they are not TOML.
+    """
     try:
-        data = tomllib.loads(raw.decode("utf-8"))
+        return tomllib.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(source, [f"cannot be read: {error}"]) from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(source, [f"is not TOML: {error}"]) from None
+
+
+def validated(data: Mapping[str, Any], source: str, model: type[Model]) -> Model:
+    """Return tables that came from ``source`` as a ``model``.
+
+    Raises:
+        ConfigError: If they do not fit the model.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:

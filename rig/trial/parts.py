@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rig.core.backend import StretchBackend
 from rig.core.bench import BenchSpec
-from rig.core.channel import FloatArray, Trace
+from rig.core.channel import FloatArray, Snapshot, Trace
 from rig.core.event import Event
 from rig.core.person import Person
 from rig.kinematics import Kinematics
@@ -58,6 +58,21 @@ class Manikin(StretchBackend, Protocol):
 
     def why_not_slow(self) -> str | None:
         """Return why the world may not be run in long ticks now, None when it may."""
+        ...
+
+    def place(
+        self,
+        *,
+        actuators: Mapping[str, float] | None = None,
+        body: Mapping[str, float] | None = None,
+        hidden: Mapping[str, float] | None = None,
+    ) -> Snapshot:
+        """Start at time zero with everything at rest at these values."""
+        ...
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """What a start may name beside actuators and body inputs."""
         ...
 
     @property

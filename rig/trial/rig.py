@@ -27,7 +27,8 @@ from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
 from safety_monitor.rule import ACTUATING, Response
 from safety_monitor.verdict import Verdict
 
-PERSON_TICKS = 100  # ticks between two looks of the person while the arm moves
+PERSON_NS = nanoseconds(0.1)  # between two looks of the person while the arm moves
+MOMENT_NS = nanoseconds(0.001)
 LONGEST_STRETCH = 20_000  # ticks per call: bounds memory and the time until Ctrl-C is heard
 LEASE_NS = nanoseconds(2.0)
 NEAR_M = 0.15
@@ -167,7 +168,7 @@ class Rig:
 
     def _stretch_ticks(self, period_ns: int) -> int:
         if period_ns == self.bench.tick_ns:
-            return PERSON_TICKS
+            return max(1, PERSON_NS // period_ns)
         until_person = -(-(self._next_ns - self.t_ns) // period_ns)
         until_limit = -(-(self._parts.limit_ns - self.t_ns) // period_ns)
         return max(1, min(until_person, until_limit, LONGEST_STRETCH))
@@ -269,8 +270,8 @@ class Rig:
         return ()
 
     def _intending(self, intents: Mapping[str, float]) -> Snapshot:
-        """Return the present snapshot as it would be one tick later with the intent declared."""
-        now, t_ns = self.snapshot, self.snapshot.t_ns + self.bench.tick_ns
+        """Return the present snapshot as it would be a moment later with the intent declared."""
+        now, t_ns = self.snapshot, self.snapshot.t_ns + MOMENT_NS
         values, sampled_ns = now.values.copy(), now.sampled_ns.copy()
         for name in self.bench.intents:
             i = now.layout.index(name)
@@ -354,7 +355,9 @@ class Rig:
             period_ns = self._tick_ns()
             ticks = max(1, (end_ns - self.t_ns) // period_ns)
             if period_ns == self.bench.tick_ns:
-                ticks = min(ticks, PERSON_TICKS)  # then look again whether long ticks will do
+                ticks = min(
+                    ticks, max(1, PERSON_NS // period_ns)
+                )  # then look again whether long ticks will do
             phase = Phase(
                 np.broadcast_to(self.setpoints, (ticks, len(self.setpoints))), period_ns, tuple(guards)
             )

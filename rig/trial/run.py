@@ -15,14 +15,14 @@ from rig.core.agent import Agent, Closable, Decision, Described, Instrument
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
-from rig.core.errors import AgentUnreachable, ConfigError, ConfigurationChanged, RigFault
+from rig.core.errors import AgentUnreachable, ConfigError, ConfigurationChanged, RigFault, UsageError
 from rig.core.event import Json
 from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
-from rig.trial.parts import Mode, Parts
+from rig.trial.parts import Manikin, Mode, Parts
 from rig.trial.rig import Rig
 from rig.trial.session import Ending, Progress, Session, TrialResult
 from rig.trial.spec import Ticket, TrialSpec, configuration
@@ -167,7 +167,7 @@ def open_session(
             RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=SIM_FLUSH_NS)
         )
         backend = stack.enter_context(
-            SimBackend(bench, seed=int(seeds[2].generate_state(1)[0]), faults=faults_of(item))
+            open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor)
         )
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         backend.place(**start_of(item, bench, backend.starts))
@@ -259,7 +259,7 @@ def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:
     """
     bench = load_bench(load_task(task).bench(bench_name))
     rules = load_rules(rule_files(task), bench.layout)
-    return Monitor(rules, bench.layout), Envelope.of(load_envelope(bench.name, bench.actuators))
+    return Monitor(rules, bench.layout), Envelope.of(load_envelope(bench.base, bench.actuators))
 
 
 def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -285,6 +285,23 @@ def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, d
             [f"{item.scenario_name}: start {name!r} is nothing this bench knows" for name in wrong],
         )
     return {kind: {n: v for n, v in start.items() if n in names} for kind, names in kinds.items()}
+
+
+def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin:
+    """Return the bench's devices, not entered yet.
+
+    Raises:
+        UsageError: If nothing here can drive such a bench.
+    """
+    faults = faults_of(item)
+    if bench.embodiment == "simulated":
+        return SimBackend(bench, seed=seed, faults=faults)
+    if bench.embodiment == "emulated":
+        from rig.emulation.backend import EmulatedBackend
+
+        rules = rule_files(item.task.name)
+        return EmulatedBackend(bench, seed, faults, rules, enforces=Mode(monitor) is Mode.GUARD)
+    raise UsageError(f"bench {bench.name} is {bench.embodiment}: trials on it have not been built yet")
 
 
 def faults_of(item: Item) -> tuple[SensorFault, ...]:

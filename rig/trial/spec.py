@@ -106,7 +106,7 @@ def configuration(
         "staffing": "a scripted carer answers calls; when and how long is in the persona and the code",
         "monitor": spec.monitor,
         "rules": {"meaning": rules, **{path.name: _file_digest(path) for path in rule_files(task.name)}},
-        "limits": {path.name: _file_digest(path) for path in (*limit_files(), envelope_file(bench.name))},
+        "limits": {path.name: _file_digest(path) for path in (*limit_files(), envelope_file(bench.base))},
         "policy": {"thinking": spec.think, "retries": 0},
         "fallback": "hold-safe of the rig, responses of the rules; both in the code",
         "bench": {"name": bench.name, "embodiment": bench.embodiment, "file": bench.digest},

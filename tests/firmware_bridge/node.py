@@ -1,134 +1,26 @@
 """The real firmware, built by the system's C compiler, in virtual time; and wires to it."""
 
-import ctypes
-import functools
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from firmware_bridge import messages as m
+from firmware_bridge.build import LIBRARY, TARGETS, image, why_no_tool
 from firmware_bridge.faults import FaultyWire, WireFaults
+from firmware_bridge.host_node import HostNode as Node
 from firmware_bridge.session import Outcome, Received, Session, Settings
 from firmware_bridge.states import LinkState
-from rig.core.data import hardware_dir
 
 MS = 1_000_000
 PERFECT = WireFaults()
 
 
-@functools.cache
 def built(target: str) -> Path:
-    """Return a product of hardware/firmware/Makefile, built once for each run of the tests."""
-    for tool in ("make", "cc"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} on this machine: the firmware cannot be built")
-    out = out_folder()
-    done = subprocess.run(
-        ["make", "--silent", "-C", str(hardware_dir() / "firmware"), f"OUT={out}", f"{out}/{target}"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return Path(out) / target
-
-
-@functools.cache
-def out_folder() -> str:
-    folder = tempfile.TemporaryDirectory(prefix="firmware-")
-    _FOLDERS.append(folder)  # removed when the interpreter ends
-    return folder.name
-
-
-_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
-
-
-class Node:
-    """The firmware in a library; time moves when told."""
-
-    def __init__(self, heartbeat_ms: int = 100, seed: int = 1) -> None:
-        self._lib = ctypes.CDLL(str(built("libnode.so")))
-        self._lib.host_create.restype = ctypes.c_void_p
-        self._lib.host_create.argtypes = [ctypes.c_uint32, ctypes.c_uint64]
-        for name, result, *arguments in (
-            ("host_destroy", None), ("host_reset", None, ctypes.c_uint8),
-            ("host_advance", None, ctypes.c_uint64, ctypes.c_uint64),
-            ("host_receive", None, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32),
-            ("host_take", ctypes.c_uint32, ctypes.c_int, ctypes.c_char_p),
-            ("host_estop", None, ctypes.c_int), ("host_supply", None, ctypes.c_uint32),
-            ("host_channel", None, ctypes.c_int, ctypes.c_int32, ctypes.c_int, ctypes.c_int),
-            ("host_move", None, ctypes.c_int, ctypes.c_int32), ("host_now_us", ctypes.c_uint64),
-            ("host_state", ctypes.c_uint32), ("host_reason", ctypes.c_uint32),
-            ("host_rejected", ctypes.c_uint32), ("host_kicks", ctypes.c_uint32),
-            ("host_driven", ctypes.c_int32, ctypes.c_int), ("host_traced", ctypes.c_uint32),
-            ("host_trace", ctypes.c_uint64, ctypes.c_uint32),
-        ):  # fmt: skip
-            function = getattr(self._lib, name)
-            function.restype, function.argtypes = result, [ctypes.c_void_p, *arguments]
-        self._h = self._lib.host_create(heartbeat_ms, seed)
-        self._buffer = ctypes.create_string_buffer(1 << 16)
-
-    def __del__(self) -> None:
-        self._lib.host_destroy(self._h)
-
-    def advance(self, us: int, period_us: int = 1000) -> None:
-        self._lib.host_advance(self._h, us, period_us)
-
-    def receive(self, port: int, data: bytes) -> None:
-        self._lib.host_receive(self._h, port, data, len(data))
-
-    def take(self, port: int) -> bytes:
-        return self._buffer.raw[:n] if (n := self._lib.host_take(self._h, port, self._buffer)) else b""
-
-    def reset(self, cause: m.ResetCause) -> None:
-        self._lib.host_reset(self._h, cause)
-
-    def estop(self, pressed: bool) -> None:
-        self._lib.host_estop(self._h, pressed)
-
-    def supply(self, mv: int) -> None:
-        self._lib.host_supply(self._h, mv)
-
-    def channel(self, i: int, counts: int = 0, forced: bool = True, silent: bool = False) -> None:
-        self._lib.host_channel(self._h, i, counts, forced, silent)
-
-    def move(self, i: int, counts: int) -> None:
-        self._lib.host_move(self._h, i, counts)
-
-    @property
-    def state(self) -> m.State:
-        return m.State(self._lib.host_state(self._h))
-
-    @property
-    def reason(self) -> m.Reason:
-        return m.Reason(self._lib.host_reason(self._h))
-
-    @property
-    def now_us(self) -> int:
-        return self._lib.host_now_us(self._h)
-
-    @property
-    def rejected(self) -> int:
-        return self._lib.host_rejected(self._h)
-
-    @property
-    def kicks(self) -> int:
-        return self._lib.host_kicks(self._h)
-
-    def driven(self, i: int) -> int:
-        return self._lib.host_driven(self._h, i)
-
-    @property
-    def traced(self) -> int:
-        return self._lib.host_traced(self._h)
-
-    def trace(self, k: int) -> tuple[int, int, int]:
-        """Return session, sequence number and kind of the k-th command carried out."""
-        packed = self._lib.host_trace(self._h, k)
-        return packed >> 24, packed >> 8 & 0xFFFF, packed & 0xFF
+    """Return a product of the firmware's Makefile; skip the test where it cannot be built."""
+    if problem := why_no_tool("make", TARGETS[target]):
+        pytest.skip(problem)
+    return image(target)
 
 
 class Wire:
@@ -162,6 +54,7 @@ class Stage:
     def __init__(
         self, faults: WireFaults = PERFECT, seed: int = 1, heartbeat_ms: int = 100, **settings
     ) -> None:
+        built(LIBRARY)
         self.node = Node(heartbeat_ms, seed)
         self.host_ahead_ns = 5_000_000_000  # the host's clock started earlier
         self.settings = settings

@@ -82,7 +82,7 @@ def test_what_is_written_is_done_and_read_back(backend: BridgeBackend, clock: Mo
     base = [i.name for i in m.INPUTS].index("arm.base")
 
     def arrived(_) -> bool:
-        received = backend.link._newest[m.Telemetry].message
+        received = backend.link._mailbox.newest[m.Telemetry].message
         return received.counts[base] == 5000
 
     assert settled(backend, arrived)
@@ -98,7 +98,7 @@ def test_a_silent_sensor_is_a_fault_and_one_out_of_range_says_so(
     node.tell("channel 13 25000")
 
     def seen(_) -> bool:
-        message = backend.link._newest[m.Telemetry].message
+        message = backend.link._mailbox.newest[m.Telemetry].message
         return not message.valid >> 11 & 1 and message.counts[13] == 25_000
 
     assert settled(backend, seen)

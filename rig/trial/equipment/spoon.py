@@ -8,7 +8,7 @@ from rig.trial.profiles import profiles
 from rig.trial.skills import force_guard, path, push_n, still
 
 TAKE_WAIT_S = 3.0
-SCOOP_TICKS = 300
+SCOOP_S = 0.3
 
 
 def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
@@ -26,7 +26,8 @@ def _scoop(here: Here) -> Skill:
     down = path(here, here.place("bowl"), profiles()["normal"])
     there = here.after([down])
     up = path(there, there.place("rest"), profiles()["normal"])
-    return Skill((down, still(there, SCOOP_TICKS), up))
+    scoop = still(there, round(SCOOP_S * 1e9 / here.bench.tick_ns))
+    return Skill((down, scoop, up))
 
 
 def _transfer(action: Act, here: Here, snapshot: Snapshot) -> Skill:

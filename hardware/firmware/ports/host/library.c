@@ -64,6 +64,20 @@ void host_channel(struct bench *b, int i, int32_t counts, int forced, int silent
     b->silent[i] = silent != 0;
 }
 
+/* Set every channel at once; a sensor whose bit in valid is 0 does not answer. */
+void host_world(struct bench *b, uint32_t valid, const int32_t *counts)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        host_channel(b, i, counts[i], 1, !(valid >> i & 1));
+    }
+}
+
+/* Where every output is driven to. */
+void host_drives(const struct bench *b, int32_t *counts)
+{
+    memcpy(counts, b->driven, sizeof b->driven);
+}
+
 void host_move(struct bench *b, int i, int32_t counts)
 {
     b->driven[i] = counts; /* as a hand would, while the drive is off */
