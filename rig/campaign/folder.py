@@ -129,7 +129,12 @@ def _must_be_fresh(folder: Path) -> None:
                 f"so give an empty folder"
             )
     known = {"coordinator.lock", PLAN, "registration.dsse.json", CONFIGURATIONS}
-    known |= {"policy.toml", "policy.dsse.json", "rights.toml", "holdout.toml"}  # what a release was to be decided by
+    known |= {
+        "policy.toml",
+        "policy.dsse.json",
+        "rights.toml",
+        "holdout.toml",
+    }  # what a release was to be decided by
     odd = sorted(p.name for p in folder.iterdir() if p.name not in known and not p.name.startswith("."))
     if odd:
         raise UsageError(f"{folder}: holds {', '.join(odd[:5])}; give an empty folder")
