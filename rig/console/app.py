@@ -5,14 +5,17 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+from anyio.to_thread import run_sync
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from rig.console import session_routes, trial_routes
+from rig.console import bench_routes, session_routes, trial_routes
+from rig.console.audit import Audit
 from rig.console.guard import Guard
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
 from rig.console.shelf import Shelf
+from rig.console.station import NotNow, Station
 from rig.console.web import Parts, person_of
 from rig.core.errors import RecordError, RigFault, RunError
 
@@ -23,12 +26,18 @@ _ASSETS = {"app.js": "text/javascript", "app.css": "text/css", "icon.svg": "imag
 def create(settings: Settings) -> FastAPI:
     """Return the application for one start."""
     shelf = Shelf(settings.runs, settings.cache)
-    parts = Parts(settings=settings, shelf=shelf, reviews=Reviewing(shelf, settings.cache))
+    audit = Audit(settings.runs)
+    station = Station(settings.bench, settings.runs, audit) if settings.bench else None
+    parts = Parts(
+        settings=settings, shelf=shelf, reviews=Reviewing(shelf, settings.cache), audit=audit, station=station
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with shelf:
             yield
+            if station is not None:
+                await run_sync(station.close)
 
     app = FastAPI(
         title="runrig console", version=version("runrig"), lifespan=lifespan, docs_url=None, redoc_url=None,
@@ -36,7 +45,7 @@ def create(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.parts = parts
     app.include_router(session_routes.router)
-    for router in (trial_routes.router,):
+    for router in (trial_routes.router, bench_routes.router):
         app.include_router(router, dependencies=[Depends(person_of)])  # nobody unknown learns what is here
     app.add_exception_handler(RunError, _explained)
     _serve_page(app)
@@ -61,7 +70,7 @@ def _serve_page(app: FastAPI) -> None:
 
 
 def _explained(request: Request, error: Exception) -> Response:
-    status = 503 if isinstance(error, RigFault) else 409 if isinstance(error, RecordError) else 400
+    status = 503 if isinstance(error, RigFault) else 409 if isinstance(error, RecordError | NotNow) else 400
     text = str(error)
     parts: Parts = request.app.state.parts
     text = text.replace(

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from rig.console.shapes import Shape
 from rig.core.errors import UsageError
-from rig.core.record.reviews import Entry
+from rig.core.record.entries import Entry
 
 Time = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
 What = Literal["none", "mistake", "harm", "unclear"]

@@ -9,29 +9,38 @@ import mujoco
 import numpy as np
 
 from rig.console.shapes import ScenePoses
+from rig.core.bench import BenchSpec, load_bench
 from rig.core.channel import FloatArray
-from rig.core.data import hardware_file
-from rig.core.errors import UsageError
+from rig.core.data import scene_files
+from rig.core.errors import RunError, UsageError
 from rig.core.record import Record
 from rig.kinematics import JOINTS
 
-SCENE = "bedside.xml"
 LONGEST_NS = 180_000_000_000
 _BED = ("bed.back", "bed.height", "mouth.opening")
 _local = threading.local()  # the engine's data is one thread's
 
 
 def can_draw(record: Record) -> bool:
-    """Return whether the record has the joints of the arm we have a model of."""
-    return all(name in record.layout for name in JOINTS)
+    """Return whether the record has the joints of an arm we have a model of."""
+    return all(name in record.layout for name in JOINTS) and _bench(record) is not None
 
 
-@lru_cache(maxsize=1)
-def _model() -> tuple[Any, tuple[int, ...], tuple[int, ...], int]:
-    model = mujoco.MjModel.from_xml_path(str(hardware_file("scenes", SCENE)))
+def _bench(record: Record) -> BenchSpec | None:
+    try:
+        bench = load_bench(str(record.manifest.get("site")))
+    except RunError:
+        return None
+    return bench if bench.scene else None
+
+
+@lru_cache(maxsize=4)
+def _model(scene: str, tool: str) -> tuple[Any, tuple[int, ...], tuple[int, ...], int]:
+    _, text, assets = scene_files(scene, tool)
+    model = mujoco.MjModel.from_xml_string(text, assets)
     joints = [model.joint(name) for name in JOINTS]
     addresses = tuple(int(j.qposadr[0]) for j in joints)
-    return model, addresses, tuple(int(j.id) for j in joints), model.site("spoon_tip").id
+    return model, addresses, tuple(int(j.id) for j in joints), model.site("tool_tip").id
 
 
 def poses(record: Record, span_ns: tuple[int, int], n: int) -> ScenePoses:
@@ -51,7 +60,11 @@ def poses(record: Record, span_ns: tuple[int, int], n: int) -> ScenePoses:
     else:
         rows = np.empty(0, np.intp)
     joints = np.column_stack([trace.column(name)[rows] for name in JOINTS])
-    points = np.array([_side(row) for row in joints], "<f4").reshape(len(rows), len(JOINTS) + 1, 2)
+    bench = _bench(record)
+    if bench is None:
+        raise UsageError("no model of this record's bench is installed here")
+    model = _model(bench.scene, bench.tool)
+    points = np.array([_side(row, model) for row in joints], "<f4").reshape(len(rows), len(JOINTS) + 1, 2)
 
     def column(name: str) -> list[float | None]:
         if name not in trace.layout:
@@ -59,20 +72,19 @@ def poses(record: Record, span_ns: tuple[int, int], n: int) -> ScenePoses:
         return [float(v) if np.isfinite(v) else None for v in trace.column(name)[rows]]
 
     return ScenePoses(
-        n=len(rows), t_s=(trace.t_ns[rows] / 1e9).tolist(), names=[*JOINTS, "spoon"],
+        n=len(rows), t_s=(trace.t_ns[rows] / 1e9).tolist(), names=[*JOINTS, "tip"],
         points=base64.b64encode(points.tobytes()).decode(), back_deg=column("bed.back"),
         height_m=column("bed.height"), opening_m=column("mouth.opening"),
     )  # fmt: skip
 
 
-def _side(joints: FloatArray) -> FloatArray:
-    """Return x and z of each joint and of the spoon's tip, shape (7, 2); NaN where an angle is unknown."""
+def _side(joints: FloatArray, of: tuple[Any, tuple[int, ...], tuple[int, ...], int]) -> FloatArray:
+    """Return x and z of each joint and of the tool's tip, shape (7, 2); NaN where an angle is unknown."""
     if not np.isfinite(joints).all():
         return np.full((len(JOINTS) + 1, 2), np.nan)
-    model, addresses, ids, tip = _model()
-    if not hasattr(_local, "data"):
-        _local.data = mujoco.MjData(model)
-    data = _local.data
+    model, addresses, ids, tip = of
+    data = mujoco.MjData(model) if getattr(_local, "model", None) is not model else _local.data
+    _local.model, _local.data = model, data
     data.qpos[list(addresses)] = joints
     mujoco.mj_kinematics(model, data)
     return np.array([*data.xanchor[list(ids)][:, [0, 2]], data.site_xpos[tip][[0, 2]]])

@@ -97,7 +97,7 @@ def limits_of(rules: RuleSet) -> list[dict[str, Any]]:
     """Return the limits that can be drawn on a channel: comparisons of one channel with a number."""
     found: dict[tuple[str, float, str], dict[str, Any]] = {}
     for rule in rules.rules:
-        for node in walk(_watched(rule)):
+        for node in walk(watched(rule)):
             match node:
                 case Compare(op=op, left=Measured(channel=name), right=Constant(value=value)) if op not in (
                     "==",
@@ -112,7 +112,7 @@ def limits_of(rules: RuleSet) -> list[dict[str, Any]]:
     return [limit for limit in found.values() if limit["channel"] not in flags]
 
 
-def _watched(rule: Rule) -> Truth:
+def watched(rule: Rule) -> Truth:
     """Return what must not happen, without the scope it must not happen in."""
     match rule.violated:
         case And(args=args) if "scope" in rule.slots:

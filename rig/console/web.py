@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from fastapi import Depends, HTTPException, Request
 
 from rig.console.access import May, Person, Sessions
+from rig.console.audit import Audit
 from rig.console.pictures import Pictures
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
 from rig.console.shelf import Item, Shelf
+from rig.console.station import Station
 from rig.console.story import evidence_of
 
 
@@ -21,6 +23,8 @@ class Parts:
     settings: Settings
     shelf: Shelf
     reviews: Reviewing
+    audit: Audit
+    station: Station | None = None
     sessions: Sessions = field(default_factory=Sessions)
     _evidence: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     _pictures: dict[str, tuple[str, Pictures]] = field(default_factory=dict)

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     PERSON = "person"  # what, ...: behaviour of the care recipient
     CALLED = "called"  # level, reason, by
     NOTED = "noted"  # text
+    OPERATOR = "operator"  # who, role, did, text: what people at the bench did, by way of the console
     TAKEN_OVER = "taken_over"  # segment, why, handed_over: the agent starts afresh with the notes only
     FAULT = "fault"  # what, channel, detail
     TELEMETRY_CLOSED = "telemetry_closed"  # file, sha256, ticks

@@ -22,6 +22,7 @@ from rig.doctor.permit import require_permit
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
+from rig.trial.attended import Attendance, Attended, StoppedByPerson
 from rig.trial.parts import Manikin, Mode, Parts
 from rig.trial.rig import Rig
 from rig.trial.session import Ending, Progress, Session, TrialResult
@@ -47,6 +48,7 @@ def run_trial(
     progress: Progress | None = None,
     ticket: Ticket | None = None,
     item: Item | None = None,
+    attendance: Attendance | None = None,
 ) -> TrialResult:
     """Run one trial and leave its record in ``folder``.
 
@@ -59,18 +61,22 @@ def run_trial(
         progress: Told what happens.
         ticket: Its place in a campaign, if it is part of one.
         item: The item itself, for one that is in no file of the suite; ``spec.item`` is its key.
+        attendance: The people at the bench, None where nobody is.
 
     Raises:
         UsageError: If something asked for does not exist, before anything is written.
         RigFault: After the record was closed, if the rig misbehaved.
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
+        StoppedByPerson: The same, where the trial was attended.
     """
     agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
     with ExitStack() as stack:
         _let_go_after(stack, agent)
         if isinstance(agent, Instrument):
             agent.place(spec.item, spec.seed, spec.repeat)
-        session = stack.enter_context(open_session(spec, folder, _described(agent), progress, ticket, item))
+        session = stack.enter_context(
+            open_session(spec, folder, _described(agent), progress, ticket, item, attendance)
+        )
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
             return _run_beside(spec, session, agent, MonotonicClock(), stack)
@@ -131,7 +137,7 @@ def keep_going(session: Session, answer: "Future[Any]", clock: Clock) -> None:
 @contextmanager
 def open_session(
     spec: TrialSpec, folder: Path, described: Mapping[str, Json], progress: Progress | None = None,
-    ticket: Ticket | None = None, item: Item | None = None,
+    ticket: Ticket | None = None, item: Item | None = None, attendance: Attendance | None = None,
 ) -> Iterator[Session]:  # fmt: skip
     """Yield a trial that has begun, for whoever decides from outside; close it safely and completely.
 
@@ -142,6 +148,7 @@ def open_session(
         progress: Told what happens.
         ticket: Its place in a campaign, if it is part of one.
         item: The item itself, for one that is in no file of the suite.
+        attendance: The people at the bench, None where nobody is.
 
     Raises:
         UsageError: If something asked for does not exist, before anything is written.
@@ -162,17 +169,19 @@ def open_session(
     }
     if ticket is not None:
         manifest["wall"] = _admitted(ticket, spec, facts)
+    flush_ns = attendance.flush_every_ns if attendance else SIM_FLUSH_NS
     with ExitStack() as stack:
         record = stack.enter_context(
-            RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=SIM_FLUSH_NS)
+            RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=flush_ns)
         )
         backend = stack.enter_context(
             open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor)
         )
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         backend.place(**start_of(item, bench, backend.starts))
+        driven = Attended(backend, record, attendance) if attendance else backend
         parts = Parts(
-            bench=bench, backend=backend, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
+            bench=bench, backend=driven, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
             tools=item.task.file.tools,
@@ -208,6 +217,8 @@ def _blame(error: BaseException) -> tuple[str, str]:
     match error:
         case KeyboardInterrupt():
             return "interrupted", "interrupted by a person"
+        case StoppedByPerson():
+            return "stopped", str(error)
         case AgentUnreachable():
             return error.what, str(error)
         case RigFault():

@@ -1,54 +1,21 @@
 """What people said of a record afterwards: ``reviews/*.jsonl``, one append-only chain per reviewer.
 
-Each file is a chain of its own that begins at the trial id, hashed as the events are (see ``chain``), so
-that a label cannot be changed or taken out unseen. Nothing is ever deleted: who changes a mind appends. A
-review never touches the record's own files, and the record verifies with or without it.
+Each chain begins at the trial id (see ``entries``). A review never touches the record's own files, and the
+record verifies with or without it.
 """
 
-import fcntl
-import hashlib
-import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from rig.core.clock import wall_utc
-from rig.core.errors import RecordError, UsageError
+from rig.core.errors import UsageError
 from rig.core.event import Json
-from rig.core.record import strict
+from rig.core.record.entries import Entry, append_entry, read_entries
 
 FOLDER = "reviews"
 ADJUDICATION = "adjudication"
 JUDGE = "judge."
 NAME = re.compile(r"^[a-z0-9][a-z0-9.-]{0,59}$")
-MAX_LINE = 1 << 18
-_PREV = b',"prev":"'
-_HASH = b',"hash":"'
-_END = b'"}\n'
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing said in a review.
-
-    Attributes:
-        seq: Its place in the file, from 0.
-        utc: Wall time, ISO 8601.
-        kind: What is said: ``opened``, ``labelled``, ``locked``, ``retracted``, ...
-        by: Who, by name.
-        role: As what.
-        body: The particulars.
-        hash: SHA-256 of its line.
-    """
-
-    seq: int
-    utc: str
-    kind: str
-    by: str
-    role: str
-    body: Mapping[str, Json]
-    hash: str
 
 
 def file_name(reviewer: str) -> str:
@@ -81,48 +48,10 @@ def reviews_in(record: Path) -> tuple[str, ...]:
 def read_review(record: Path, name: str, trial_id: str) -> tuple[Entry, ...]:
     """Return the entries of a review, none if it does not exist.
 
-    A last line that was cut off was never acknowledged and is left out.
-
     Raises:
         RecordError: If a line was altered, taken out, or is another record's.
     """
-    path = path_of(record, name)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
-    return _entries(data, path, trial_id)[0]
-
-
-def _entries(data: bytes, path: Path, trial_id: str) -> tuple[tuple[Entry, ...], int]:
-    """Return the entries and how many bytes they take."""
-    found: list[Entry] = []
-    prev, at = trial_id, 0
-    for line in data.splitlines(keepends=True):
-        if not line.endswith(_END):
-            if at + len(line) == len(data):
-                break
-            raise RecordError(f"{path}: line {len(found) + 1} is altered")
-        payload, _, seal = line.rpartition(_HASH)
-        own = hashlib.sha256(payload).hexdigest()
-        if seal != own.encode() + _END or not payload.endswith(_PREV + prev.encode() + b'"'):
-            raise RecordError(f"{path}: line {len(found) + 1} is altered, or lines before it are missing")
-        found.append(_entry(payload[: payload.rindex(_PREV)] + b"}", own, path, len(found)))
-        prev, at = own, at + len(line)
-    return tuple(found), at
-
-
-def _entry(text: bytes, own: str, path: Path, seq: int) -> Entry:
-    match strict.loads_intact(text):
-        case {
-            "seq": int(stated), "utc": str(utc), "kind": str(kind), "by": str(by), "role": str(role),
-            "body": dict(body),
-        } if stated == seq:  # fmt: skip
-            return Entry(seq, utc, kind, by, role, body, own)
-        case _:
-            raise RecordError(f"{path}: line {seq + 1} is not an entry of a review")
+    return read_entries(path_of(record, name), trial_id)
 
 
 def append_review(
@@ -134,7 +63,7 @@ def append_review(
         record: The record's folder.
         name: As `file_name` gives it, or `ADJUDICATION`.
         trial_id: Of the record.
-        kind: What is said.
+        kind: What is said: ``opened``, ``labelled``, ``locked``, ``retracted``, ``adjudicated``, ``judged``.
         by: Who says it.
         role: As what.
         body: The particulars, strict JSON.
@@ -143,49 +72,4 @@ def append_review(
         UsageError: If the entry is not strict JSON, is too long, or the folder cannot be written.
         RecordError: If what is there was altered.
     """
-    path = path_of(record, name)
-    try:
-        path.parent.mkdir(exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)  # two pages of one reviewer
-        with os.fdopen(os.dup(fd), "rb") as file:
-            data = file.read()
-        entries, good = _entries(data, path, trial_id)
-        entry, line = _line(entries, trial_id, (kind, by, role, body))
-        if good < len(data):
-            os.ftruncate(fd, good)
-        os.pwrite(fd, line, good)
-        os.fdatasync(fd)
-        if not entries:
-            _sync_folder(path.parent)
-        return entry
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        os.close(fd)
-
-
-def _line(
-    entries: tuple[Entry, ...], trial_id: str, said: tuple[str, str, str, Mapping[str, Json]]
-) -> tuple[Entry, bytes]:
-    kind, by, role, body = said
-    utc, seq = wall_utc().isoformat(timespec="milliseconds"), len(entries)
-    prev = entries[-1].hash if entries else trial_id
-    value = {"seq": seq, "utc": utc, "kind": kind, "by": by, "role": role, "body": strict.plain(body)}
-    payload = strict.dumps(value, "review")[:-1] + _PREV + prev.encode() + b'"'
-    own = hashlib.sha256(payload).hexdigest()
-    line = payload + _HASH + own.encode() + _END
-    if len(line) > MAX_LINE:
-        raise UsageError(f"an entry of a review is at most {MAX_LINE} bytes; this one has {len(line)}")
-    return Entry(seq, utc, kind, by, role, dict(body), own), line
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    return append_entry(path_of(record, name), trial_id, kind=kind, by=by, role=role, body=body)

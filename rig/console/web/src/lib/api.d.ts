@@ -4,6 +4,330 @@
  */
 
 export interface paths {
+    "/api/bench": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Now
+         * @description Say how the bench is.
+         */
+        get: operations["now_api_bench_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge
+         * @description Say that a prompt was answered.
+         */
+        post: operations["acknowledge_api_bench_acknowledge_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/arm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Arm
+         * @description Make ready.
+         */
+        post: operations["arm_api_bench_arm_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Audit
+         * @description List the latest of what people did here.
+         */
+        get: operations["audit_api_bench_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/choices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Choices
+         * @description List what may be started.
+         */
+        get: operations["choices_api_bench_choices_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/control": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Control
+         * @description Take control, or ask whoever has it.
+         */
+        post: operations["take_control_api_bench_control_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/control/give": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give Control
+         * @description Hand control over to whoever asks, or let go of it.
+         */
+        post: operations["give_control_api_bench_control_give_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/disarm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disarm
+         * @description Go back to idle.
+         */
+        post: operations["disarm_api_bench_disarm_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream
+         * @description Follow the bench: its state, and signals and events of the trial under way, as server-sent events.
+         */
+        get: operations["stream_api_bench_live_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Note
+         * @description Put a note on the record of the trial under way.
+         */
+        post: operations["note_api_bench_note_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/pace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pace
+         * @description Run a simulated trial faster or slower.
+         */
+        post: operations["pace_api_bench_pace_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preflight
+         * @description Examine the bench; takes seconds.
+         */
+        post: operations["preflight_api_bench_preflight_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/preflight/sign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign
+         * @description Put one's name to the preflight.
+         */
+        post: operations["sign_api_bench_preflight_sign_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset
+         * @description Leave the stopped state.
+         */
+        post: operations["reset_api_bench_reset_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start
+         * @description Start a trial.
+         */
+        post: operations["start_api_bench_start_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stop State
+         * @description Say whether the bench runs; all that somebody who reviews blind may know.
+         */
+        get: operations["stop_state_api_bench_stop_get"];
+        put?: never;
+        /**
+         * Stop
+         * @description Stop everything. Any role, no confirmation, whatever the state.
+         */
+        post: operations["stop_api_bench_stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session": {
         parameters: {
             query?: never;
@@ -217,6 +541,25 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Acknowledge
+         * @description That a prompt was answered.
+         */
+        Acknowledge: {
+            /** Seq */
+            seq: number;
+        };
+        /**
+         * Act
+         * @description A change of the bench, on the state the page shows.
+         */
+        Act: {
+            /**
+             * Version
+             * @description Version of the state the page acts on
+             */
+            version: number;
+        };
+        /**
          * ActionBar
          * @description Something the agent did.
          */
@@ -251,6 +594,50 @@ export interface components {
             unknown: boolean;
         };
         /**
+         * AlarmNow
+         * @description A rule that does not hold now, in words.
+         */
+        AlarmNow: {
+            /** Response */
+            response: string;
+            /** Rule */
+            rule: string;
+            /** Since S */
+            since_s: number;
+            /** Text */
+            text: string;
+            /** Unknown */
+            unknown: boolean;
+        };
+        /**
+         * AuditLine
+         * @description One thing somebody did at the console.
+         */
+        AuditLine: {
+            /** By */
+            by: string;
+            /** Result */
+            result: string;
+            /** Role */
+            role: string;
+            /** Seq */
+            seq: number;
+            /** Utc */
+            utc: string;
+            /** What */
+            what: string;
+        };
+        /**
+         * AuditPage
+         * @description The latest of what people did.
+         */
+        AuditPage: {
+            /** Entries */
+            entries: components["schemas"]["AuditLine"][];
+            /** Total */
+            total: number;
+        };
+        /**
          * ChannelShape
          * @description One channel of a record.
          */
@@ -263,6 +650,27 @@ export interface components {
             text: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * CheckLine
+         * @description One line of the preflight.
+         */
+        CheckLine: {
+            /** Allowed */
+            allowed: string;
+            /**
+             * Light
+             * @enum {string}
+             */
+            light: "green" | "red" | "not_needed";
+            /** Measured */
+            measured: string;
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Todo */
+            todo: string;
         };
         /**
          * CheckShape
@@ -280,6 +688,16 @@ export interface components {
             status: "ok" | "weak" | "absent" | "failed";
             /** Text */
             text: string;
+        };
+        /**
+         * Choices
+         * @description What may be started.
+         */
+        Choices: {
+            /** Agents */
+            agents: string[];
+            /** Tasks */
+            tasks: components["schemas"]["TaskChoice"][];
         };
         /**
          * CriterionShape
@@ -424,6 +842,22 @@ export interface components {
             text: string;
         };
         /**
+         * Gauges
+         * @description How the console itself is.
+         */
+        Gauges: {
+            /** Clock Drift S */
+            clock_drift_s: number;
+            /** Disk Free Bytes */
+            disk_free_bytes: number;
+            /** Disk Hours */
+            disk_hours: number;
+            /** Lag S */
+            lag_s: number;
+            /** Link */
+            link: string;
+        };
+        /**
          * GradeShape
          * @description Outcome and harm, by the rubric, from the record alone.
          */
@@ -459,7 +893,7 @@ export interface components {
          * @description What an event says; the body's keys are listed per kind.
          * @enum {string}
          */
-        Kind: "trial_started" | "armed" | "observed" | "proposed" | "authorised" | "commanded" | "effected" | "replied" | "said" | "verdict" | "intervened" | "reset" | "person" | "called" | "noted" | "fault" | "telemetry_closed" | "trial_ended";
+        Kind: "trial_started" | "armed" | "observed" | "consulted" | "proposed" | "authorised" | "commanded" | "effected" | "replied" | "said" | "verdict" | "intervened" | "reset" | "person" | "called" | "noted" | "operator" | "taken_over" | "fault" | "telemetry_closed" | "trial_ended";
         /**
          * Lanes
          * @description What happened, as bars and marks.
@@ -475,6 +909,18 @@ export interface components {
             people: components["schemas"]["Mark"][];
             /** Speech */
             speech: components["schemas"]["Mark"][];
+        };
+        /**
+         * LastTrial
+         * @description The trial before.
+         */
+        LastTrial: {
+            /** Ending */
+            ending: string;
+            /** Key */
+            key: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * LimitShape
@@ -530,6 +976,22 @@ export interface components {
             version: string;
         };
         /**
+         * NoteText
+         * @description A note for the record of the trial under way.
+         */
+        NoteText: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * PaceWanted
+         * @description Seconds of trial time per second; None for as fast as it goes.
+         */
+        PaceWanted: {
+            /** Pace */
+            pace: number | null;
+        };
+        /**
          * Panel
          * @description Channels drawn on one axis; ``scale`` turns the channel's unit into the axis' unit.
          */
@@ -552,6 +1014,65 @@ export interface components {
             label: string;
             /** Name */
             name: string;
+        };
+        /**
+         * Preflight
+         * @description The latest examination of the bench, and who signed it.
+         */
+        Preflight: {
+            /** By Hand */
+            by_hand: {
+                [key: string]: string;
+            };
+            /** Checks */
+            checks: components["schemas"]["CheckLine"][];
+            /** Digest */
+            digest?: string | null;
+            /** Examined Utc */
+            examined_utc?: string | null;
+            /** Expires Utc */
+            expires_utc?: string | null;
+            /**
+             * Ok
+             * @default false
+             */
+            ok: boolean;
+            /** Signed By */
+            signed_by?: string | null;
+            /**
+             * Stands
+             * @default false
+             */
+            stands: boolean;
+        };
+        /**
+         * PromptNow
+         * @description Something a person at the bench is asked to do.
+         */
+        PromptNow: {
+            /** Seq */
+            seq: number;
+            /** T S */
+            t_s: number;
+            /** Text */
+            text: string;
+            /** Urgent */
+            urgent: boolean;
+        };
+        /**
+         * Reset
+         * @description What is needed to leave the stopped state.
+         */
+        Reset: {
+            /** Cause */
+            cause: string;
+            /** Looked */
+            looked: boolean;
+            /**
+             * Version
+             * @description Version of the state the page acts on
+             */
+            version: number;
         };
         /**
          * Role
@@ -616,6 +1137,16 @@ export interface components {
          */
         Severity: "info" | "notice" | "warning" | "critical";
         /**
+         * Sign
+         * @description A name under a preflight.
+         */
+        Sign: {
+            /** Confirmed */
+            confirmed: string[];
+            /** Digest */
+            digest: string;
+        };
+        /**
          * SignIn
          * @description A token of this start, and the name of who uses it.
          */
@@ -638,6 +1169,114 @@ export interface components {
             n: number;
             /** T S */
             t_s: string;
+        };
+        /**
+         * Start
+         * @description Which trial to start.
+         */
+        Start: {
+            /** Agent */
+            agent: string;
+            /** Item */
+            item: string;
+            /**
+             * Monitor
+             * @default guard
+             * @enum {string}
+             */
+            monitor: "guard" | "shadow";
+            /**
+             * Pace
+             * @default 1
+             */
+            pace: number | null;
+            /**
+             * Repeat
+             * @default 0
+             */
+            repeat: number;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed: number;
+            /**
+             * Version
+             * @description Version of the state the page acts on
+             */
+            version: number;
+        };
+        /**
+         * StationNow
+         * @description The bench: the truth, whatever a page showed before.
+         */
+        StationNow: {
+            /** Asking */
+            asking: string | null;
+            /** Bench */
+            bench: string;
+            /** Busy */
+            busy: string;
+            /** Control */
+            control: string | null;
+            /** Embodiment */
+            embodiment: string;
+            gauges: components["schemas"]["Gauges"];
+            last: components["schemas"]["LastTrial"] | null;
+            /** Mine */
+            mine: boolean;
+            preflight: components["schemas"]["Preflight"];
+            /** Problem */
+            problem: string;
+            /** Ready */
+            ready: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "idle" | "armed" | "running" | "stopped";
+            stop: components["schemas"]["StopNow"] | null;
+            /** Text */
+            text: string;
+            trial: components["schemas"]["TrialNow"] | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * StopDone
+         * @description That the bench was stopped.
+         */
+        StopDone: {
+            /**
+             * Safe After S
+             * @description From the request to the actuators being safe; None: not heard
+             */
+            safe_after_s: number | null;
+        };
+        /**
+         * StopNow
+         * @description Who stopped the bench, and how soon it was safe.
+         */
+        StopNow: {
+            /** By */
+            by: string;
+            /** Role */
+            role: string;
+            /** Safe After S */
+            safe_after_s: number | null;
+            /** Utc */
+            utc: string;
+        };
+        /**
+         * StopState
+         * @description What everybody may know: whether the bench runs.
+         */
+        StopState: {
+            /** Bench */
+            bench: string;
+            /** State */
+            state: string;
+            stop: components["schemas"]["StopNow"] | null;
         };
         /**
          * Story
@@ -674,6 +1313,20 @@ export interface components {
             scene: boolean;
             /** Ticks */
             ticks: number;
+        };
+        /**
+         * TaskChoice
+         * @description A task that may be run here.
+         */
+        TaskChoice: {
+            /** Goal */
+            goal: string;
+            /** Lengths */
+            lengths: string[];
+            /** Name */
+            name: string;
+            /** Scenarios */
+            scenarios: string[];
         };
         /**
          * TrialLine
@@ -765,6 +1418,43 @@ export interface components {
             trial_id?: string | null;
         };
         /**
+         * TrialNow
+         * @description The trial under way.
+         */
+        TrialNow: {
+            /** Agent */
+            agent: string;
+            /** Alarms */
+            alarms: components["schemas"]["AlarmNow"][];
+            /** By */
+            by: string;
+            /** Doing */
+            doing: string;
+            /** Interlock */
+            interlock: string;
+            /** Item */
+            item: string;
+            /** Key */
+            key: string;
+            /** Limit S */
+            limit_s: number;
+            /** Monitor */
+            monitor: string;
+            /** Nominal S */
+            nominal_s: number;
+            /**
+             * Pace
+             * @description None: as fast as it goes
+             */
+            pace: number | null;
+            /** Prompts */
+            prompts: components["schemas"]["PromptNow"][];
+            /** Seed */
+            seed: number;
+            /** T S */
+            t_s: number;
+        };
+        /**
          * Trials
          * @description The table.
          */
@@ -796,6 +1486,1043 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    now_api_bench_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    acknowledge_api_bench_acknowledge_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Acknowledge"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    arm_api_bench_arm_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Act"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    audit_api_bench_audit_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    choices_api_bench_choices_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Choices"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    take_control_api_bench_control_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    give_control_api_bench_control_give_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    disarm_api_bench_disarm_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Act"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    stream_api_bench_live_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    note_api_bench_note_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    pace_api_bench_pace_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PaceWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    preflight_api_bench_preflight_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sign_api_bench_preflight_sign_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Sign"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    reset_api_bench_reset_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reset"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    start_api_bench_start_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Start"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StationNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    stop_state_api_bench_stop_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopState"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    stop_api_bench_stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopDone"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     who_api_session_get: {
         parameters: {
             query?: never;

@@ -1,0 +1,220 @@
+"""A trial that people attend: kept at their pace, stopped at their word, their notes on its record.
+
+People are heard between ticks, at the backend's door: a stretch is run in pieces of at most `LOOK_S` of
+their time, and a stop makes the bench safe before anything else happens. A stretch in pieces is tick for
+tick the stretch in one, so attending a trial does not change it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, isfinite
+from types import TracebackType
+from typing import Protocol, Self
+
+from rig.core.backend import Stop, Stretch
+from rig.core.channel import FloatArray, Layout, Snapshot, Trace, joined
+from rig.core.clock import Clock, nanoseconds, seconds
+from rig.core.command import Actuator, Command, Plan
+from rig.core.event import Event, Kind, Severity
+from rig.core.watch import Guard, Watch
+from rig.trial.parts import Manikin, Recorder
+
+LOOK_S = 0.01
+"""How often people are heard, in their own time."""
+AT_ONCE_TICKS = 500
+"""Ticks between two looks where the trial runs as fast as it can."""
+
+
+class Did(StrEnum):
+    """What somebody at the bench did."""
+
+    STARTED = "started"
+    NOTED = "noted"
+    ACKNOWLEDGED = "acknowledged"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What somebody at the bench did, for the record: who, as what, and in which words."""
+
+    did: Did
+    who: str
+    role: str
+    text: str = ""
+
+
+class StoppedByPerson(Exception):
+    """Somebody stopped the trial; the bench was made safe before this was raised."""
+
+
+class Desk(Protocol):
+    """Where the people at the bench are heard."""
+
+    def words(self) -> Sequence[Word]:
+        """Return what was said since the last call; never waits."""
+        ...
+
+    @property
+    def pace(self) -> float:
+        """Seconds of trial time per second of theirs; infinite for as fast as it goes."""
+        ...
+
+    def safe(self, word: Word) -> None:
+        """Hear that the bench has been made safe after a stop."""
+        ...
+
+    def reached(self, t_ns: int, lag_s: float) -> None:
+        """Hear how far the trial is, and how late it is against the pace."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attendance:
+    """How a trial is attended.
+
+    Attributes:
+        desk: Where people are heard.
+        clock: Their clock.
+        flush_every_ns: How often telemetry is made durable, trial time: how far a live view is behind.
+    """
+
+    desk: Desk
+    clock: Clock
+    flush_every_ns: int
+
+
+class Attended:
+    """A backend that listens to people between ticks."""
+
+    def __init__(self, backend: Manikin, recorder: Recorder, attendance: Attendance) -> None:
+        self._backend, self._recorder = backend, recorder
+        self._desk, self._clock = attendance.desk, attendance.clock
+        self._stopped: Word | None = None
+        self._pace, self._from = 0.0, (0, 0)
+        self._t_ns = 0
+
+    # --- listening -----------------------------------------------------------------------------
+
+    def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
+        """Run a plan as the backend would, listening meanwhile.
+
+        Raises:
+            StoppedByPerson: If somebody has stopped the trial; what had run was returned before.
+        """
+        done: list[Trace] = []
+        at = 0
+        while at < len(plan):
+            if self._heard_stop():
+                if done:
+                    return Stretch(joined(done, self.layout), Stop.END)
+                raise StoppedByPerson(_sentence(self._stopped))
+            piece = _part(plan, at, at + self._ticks(plan.period_ns))
+            found = self._backend.stretch(piece, watch, guards)
+            done.append(found.trace)
+            at += len(found.trace)
+            self._t_ns = int(found.trace.t_ns[-1])
+            if found.stop is not Stop.END:
+                return Stretch(joined(done, self.layout), found.stop)
+            self._keep_pace()
+        return Stretch(joined(done, self.layout), Stop.END)
+
+    def _ticks(self, period_ns: int) -> int:
+        pace = self._desk.pace
+        return max(1, int(nanoseconds(LOOK_S) * pace // period_ns)) if isfinite(pace) else AT_ONCE_TICKS
+
+    def _heard_stop(self) -> bool:
+        for word in self._desk.words():
+            if word.did is Did.STOPPED:
+                if self._stopped is None:
+                    self._backend.make_safe()  # first of all
+                    self._stopped = word
+                self._desk.safe(word)
+            severity = Severity.CRITICAL if word.did is Did.STOPPED else Severity.NOTICE
+            body = {"who": word.who, "role": word.role, "did": word.did.value, "text": word.text}
+            self._recorder.append(Event(self._t_ns, Kind.OPERATOR, "console", body, severity))
+        return self._stopped is not None
+
+    def _keep_pace(self) -> None:
+        """Wait until people's time has caught up with the trial's, hearing a stop meanwhile."""
+        pace, now_ns = self._desk.pace, self._clock.now_ns()
+        if pace != self._pace:
+            self._pace, self._from = pace, (now_ns, self._t_ns)
+        due_ns = now_ns if pace == inf else self._from[0] + int((self._t_ns - self._from[1]) / pace)
+        self._desk.reached(self._t_ns, seconds(max(0, now_ns - due_ns)))
+        while now_ns < due_ns and not self._heard_stop():
+            self._clock.sleep_until(min(due_ns, now_ns + nanoseconds(LOOK_S)))
+            now_ns = self._clock.now_ns()
+
+    # --- the backend's own ---------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """Every channel the bench measures."""
+        return self._backend.layout
+
+    @property
+    def actuators(self) -> Sequence[Actuator]:
+        """Every quantity the bench can set."""
+        return self._backend.actuators
+
+    @property
+    def setpoints(self) -> FloatArray:
+        """The setpoints in force."""
+        return self._backend.setpoints
+
+    def read(self, t_ns: int) -> Snapshot:
+        """Return the newest reading of every channel."""
+        return self._backend.read(t_ns)
+
+    def write(self, commands: Iterable[Command]) -> None:
+        """Send setpoints that the gate has passed."""
+        self._backend.write(commands)
+
+    def make_safe(self) -> None:
+        """Bring every actuator to its safe state."""
+        self._backend.make_safe()
+
+    def set_body(self, values: Mapping[str, float]) -> None:
+        """Set what the person does."""
+        self._backend.set_body(values)
+
+    def set_intent(self, values: Mapping[str, float]) -> None:
+        """Tell the rules what the controller is about to do."""
+        self._backend.set_intent(values)
+
+    def place(
+        self, *, actuators: Mapping[str, float] | None = None, body: Mapping[str, float] | None = None,
+        hidden: Mapping[str, float] | None = None,
+    ) -> Snapshot:  # fmt: skip
+        """Start at time zero with everything at rest at these values."""
+        return self._backend.place(actuators=actuators, body=body, hidden=hidden)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """What a start may name beside actuators and body inputs."""
+        return self._backend.starts
+
+    def why_not_slow(self) -> str | None:
+        """Return why the world may not be run in long ticks now."""
+        return self._backend.why_not_slow()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._backend.make_safe()
+
+
+def _part(plan: Plan, start: int, end: int) -> Plan:
+    rows = plan.setpoints[start:end]
+    return Plan(plan.actuators, plan.time_ns(start), plan.period_ns, rows, plan.expires_ns)
+
+
+def _sentence(word: Word | None) -> str:
+    if word is None:
+        return "stopped by a person"
+    return f"stopped by {word.who} ({word.role})" + (f": {word.text}" if word.text else "")
