@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from rig.agents import planted
+from rig.agents import planted, replay
 from rig.agents.care import CAREFUL, HASTY
+from rig.agents.human import HumanAgent
 from rig.agents.planted import PlantedAgent, parse_planted
 from rig.agents.scripted import RefusingAgent, ScriptedAgent, SlippingAgent
 from rig.agents.settings import PREFIX
@@ -12,6 +13,7 @@ from rig.core.errors import unknown
 
 AGENT_NAMES = (
     "careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "slip(CRITERION)", "inspect:PROVIDER/MODEL", "small",
+    "human", "replay:FOLDER",
 )  # fmt: skip
 
 
@@ -41,6 +43,8 @@ def make_agent(name: str, rng: np.random.Generator) -> Agent:
             return ScriptedAgent(name, HASTY, rng)
         case "refuse":
             return RefusingAgent()
+        case "human":
+            return HumanAgent()
         case "small":
             from rig.agents.small_model import SmallModelAgent
 
@@ -49,6 +53,8 @@ def make_agent(name: str, rng: np.random.Generator) -> Agent:
         from rig.agents.model import ModelAgent  # Inspect AI takes seconds to import
 
         return ModelAgent(name)
+    if name.startswith(replay.PREFIX):
+        return replay.ReplayAgent(name)
     if name.startswith("slip(") and name.endswith(")"):
         return SlippingAgent(name[5:-1], rng)
     if name.startswith(planted.PREFIX) and name.endswith(")"):

@@ -47,6 +47,7 @@ class Planted:
         item_sd: Standard deviation of the difficulty shared by all trials of one item, on the scale of log odds
             (logistic, job, decision) or of the log rate (hour).
         day_sd: The same, shared by all trials of one seed whatever their task: a good day or a bad one.
+        universe: Number of the universe the items and days are drawn in; another has other hard ones.
     """
 
     hour: float | None = None
@@ -58,6 +59,7 @@ class Planted:
     learning: float = 0.0
     item_sd: float = 0.0
     day_sd: float = 0.0
+    universe: float = 0.0
 
     def __post_init__(self) -> None:
         kinds = [name for name in KINDS if getattr(self, name) is not None]
@@ -84,8 +86,8 @@ class Planted:
         """The agent's name, as it is asked for."""
         given = [(f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
         if [name for name, _ in given] == ["hour"]:
-            return f"{PREFIX}{self.hour:g})"
-        return f"{PREFIX}{','.join(f'{name}={value:g}' for name, value in given)})"
+            return f"{PREFIX}{_exact(self.hour)})"
+        return f"{PREFIX}{','.join(f'{name}={_exact(value)}' for name, value in given)})"
 
     # --- the truth -----------------------------------------------------------------------------
 
@@ -162,12 +164,13 @@ def draw(
         item: The item; trials of one item share their difficulty.
         seed: The trial's seed; trials of one seed share their day.
         repeat: Number of the repeat.
-        rng: The trial's own randomness.
+        rng: The seed's randomness; mixed with the item, so that trials of one seed differ.
     """
     effect = planted.item_sd * _shared(planted, "item", item) + planted.day_sd * _shared(
         planted, "day", str(seed)
     )
-    u, where = rng.random(), rng.uniform(*SHARES)
+    own = np.random.default_rng([_number(item), int(rng.integers(2**62)), repeat])
+    u, where = own.random(), own.uniform(*SHARES)
     if planted.hour is not None:
         rate = planted.hour * math.exp(effect - planted.learning * repeat)
         return Plan(at_s=3600.0 * float((-math.log1p(-u)) ** (1.0 / planted.fatigue)) / rate)
@@ -268,8 +271,16 @@ def parse_planted(name: str) -> Planted:
 
 def _shared(planted: Planted, what: str, of: str) -> float:
     """Return a standard normal number that is the same for everything that shares ``of``."""
-    seed = hashlib.sha256(f"{planted.name}/{what}/{of}".encode()).digest()
-    return float(np.random.default_rng(int.from_bytes(seed[:8], "big")).standard_normal())
+    return float(np.random.default_rng(_number(f"{planted.name}/{what}/{of}")).standard_normal())
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _exact(value: float | None) -> str:
+    """Return the shortest text that is read back as the same number."""
+    return "" if value is None else f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _logistic(x: float) -> float:

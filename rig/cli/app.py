@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rig.cli.agents_commands import commands as agents_commands
 from rig.cli.campaign_commands import commands as campaign_commands
 from rig.cli.evidence_commands import commands as evidence_commands
 from rig.cli.gate_commands import commands as gate_commands
@@ -23,6 +24,7 @@ bench_app = typer.Typer(no_args_is_help=True, help="The benches: what they measu
 app.add_typer(evidence_commands)
 app.add_typer(gate_commands, name="gate")
 app.add_typer(campaign_commands, name="campaign")
+app.add_typer(agents_commands, name="agents")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(rules_app, name="rules")
 app.add_typer(bench_app, name="bench")

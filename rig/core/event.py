@@ -17,7 +17,9 @@ class Kind(StrEnum):
         "consulted"  # action_id, model, latency_s, input_tokens, output_tokens, cost_usd,
         # stop_reason, calls, text: one call of a model
     )
-    PROPOSED = "proposed"  # action_id, tool, arguments, observation_id, think_s: what the agent asks for
+    PROPOSED = (
+        "proposed"  # action_id, tool, arguments, observation_id, think_s, (misuse): what the agent asks for
+    )
     AUTHORISED = "authorised"  # action_id, allowed, reasons: what the gate says of it
     COMMANDED = "commanded"  # action_id, ticks, target: what is about to reach the actuators (intent)
     EFFECTED = "effected"  # action_id, status, message, peak_force_n: what was measured afterwards (outcome)

@@ -69,7 +69,7 @@ def run_trial(
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
         StoppedByPerson: The same, where the trial was attended.
     """
-    agent = make_agent(spec.agent, np.random.default_rng(_seeds(spec)[0]))
+    agent = make_agent(spec.agent, agent_randomness(spec))
     with ExitStack() as stack:
         _let_go_after(stack, agent)
         if isinstance(agent, Instrument):
@@ -224,6 +224,11 @@ def _blame(error: BaseException) -> tuple[str, str]:
         case RigFault():
             return type(error).__name__, str(error)
     return type(error).__name__, f"a fault of the program: {type(error).__name__}: {error}"
+
+
+def agent_randomness(spec: TrialSpec) -> np.random.Generator:
+    """Return the randomness of a trial's agent."""
+    return np.random.default_rng(_seeds(spec)[0])
 
 
 def _seeds(spec: TrialSpec) -> list[np.random.SeedSequence]:

@@ -141,13 +141,15 @@ class Session:
             rig.give_way.clear()
         self._decisions += 1
         before_ns = rig.t_ns
-        idle(rig, max(0, nanoseconds(self._think.charged_s(decision.think_s)) - self._waited_ns))
+        think_s = round(decision.think_s, 6)  # charged as recorded, so that a replay is charged the same
+        idle(rig, max(0, nanoseconds(self._think.charged_s(think_s)) - self._waited_ns))
         self._waited_ns = 0
         if decision.consulted is not None:
             self._consulted(decision.consulted, action_id)
         rig.log(
-            Kind.PROPOSED, "agent", action_id=action_id, observation_id=self._observation_id,
-            tool=action.tool, arguments=_arguments(action), think_s=round(decision.think_s, 6),
+            Kind.PROPOSED, "agent", Severity.INFO, action_id=action_id, observation_id=self._observation_id,
+            tool=action.tool, arguments=_arguments(action), think_s=think_s,
+            **({"misuse": action.misuse.value} if isinstance(action, Malformed) else {}),
         )  # fmt: skip
         if isinstance(action, Malformed):
             effect = refuse(rig, action_id, [action.problem])

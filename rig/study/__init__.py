@@ -1,0 +1,1 @@
+"""Studies of the measurement itself: agents with a known horizon in, reported horizons out."""
