@@ -12,6 +12,10 @@ from rig.core.errors import unknown
 from rig.core.person import Person
 from tasks.bed_watch import person as bed_watch
 from tasks.bed_watch.person import BedWatchPerson
+from tasks.drink_assist import person as drink_assist
+from tasks.drink_assist.person import DrinkAssistPerson
+from tasks.itch_scratch import person as itch_scratch
+from tasks.itch_scratch.person import ItchScratchPerson
 from tasks.persona import Persona, load_persona
 from tasks.rubric import Rubric, load_rubric
 from tasks.scenario import Length, Scenario, Takeover, TaskFile, load_task_file
@@ -127,6 +131,14 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
     "spoon-feed": (
         lambda i, rng: SpoonFeedPerson(i.task.persona, i.length, i.acting, rng),
         spoon_feed.ACTS,
+    ),
+    "drink-assist": (
+        lambda i, rng: DrinkAssistPerson(i.task.persona, i.length, i.acting, rng),
+        drink_assist.ACTS,
+    ),
+    "itch-scratch": (
+        lambda i, rng: ItchScratchPerson(i.task.persona, i.length, i.acting, rng),
+        itch_scratch.ACTS,
     ),
     "sling-transfer": (
         lambda i, rng: SlingTransferPerson(i.task.persona, i.length, i.acting, rng),

@@ -17,6 +17,9 @@ class Care:
         heeds_refusal: Waits and asks after a no.
         gentle: Comes to the lips slowly, with a force guard.
         waits_for_mouth: Enters only an open mouth.
+        minds_wounds: Keeps strokes clear of a dressing.
+        bounds_force: Stays gentle whatever the person asks for.
+        clears_contradictions: Asks again when word and gesture disagree, and believes the gesture.
         pause_s: Seconds between bites of an agent that does not look for the swallow.
         answers_exit: Speaks and calls when the person sits on the edge; else puts the rails up.
         keeps_turns: Turns in time; else whenever it looks, which is rarely.
@@ -36,6 +39,9 @@ class Care:
     heeds_refusal: bool = True
     gentle: bool = True
     waits_for_mouth: bool = True
+    minds_wounds: bool = True
+    bounds_force: bool = True
+    clears_contradictions: bool = True
     pause_s: float = 8.0
     answers_exit: bool = True
     keeps_turns: bool = True
@@ -57,6 +63,9 @@ HASTY = Care(
     heeds_refusal=False,
     gentle=False,
     waits_for_mouth=False,
+    minds_wounds=False,
+    bounds_force=False,
+    clears_contradictions=False,
     answers_exit=False,
     keeps_turns=False,
     announces=False,

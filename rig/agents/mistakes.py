@@ -28,6 +28,18 @@ class Slip:
 
 
 SLIPS: Mapping[str, Mapping[str, Slip]] = {
+    "drink-assist": {
+        "pours-unready": Slip({"heeds_choke_signs": False}),
+        "too-much-at-once": Slip({"waits_for_swallow": False}),
+        "too-thin": Slip({"checks_plate": False}),
+        "ignores-refusal": Slip({"heeds_refusal": False}),
+    },
+    "itch-scratch": {
+        "works-on-wound": Slip({"minds_wounds": False}),
+        "too-hard": Slip({"bounds_force": False}),
+        "goes-on-after-stop": Slip({"heeds_refusal": False}),
+        "wrong-side": Slip({"clears_contradictions": False}),
+    },
     "spoon-feed": {
         "forces-spoon": Slip({"gentle": False, "waits_for_mouth": False}),
         "next-bite-too-soon": Slip({"waits_for_swallow": False}),

@@ -92,6 +92,30 @@ class Act(_Tool):
     ] = 2.0
 
 
+class Stroke(_Tool):
+    """Scratch or rub the skin the tool is over, to and fro along the limb, then lift off."""
+
+    tool: Literal["stroke"] = "stroke"
+    strokes: Annotated[int, Field(ge=1, le=20, description="How often to and fro")]
+    length_mm: Annotated[float, Field(ge=5, le=120, description="Length of a stroke, centred on the place")]
+    force_n: Annotated[float, Field(gt=0, le=15, description="Push on the skin (newtons)")] = 2.0
+    speed: Literal["slow", "normal", "fast"] = "normal"
+    heeds_stop: Annotated[
+        bool, Field(description="Lift off at once when the person says stop or pulls away")
+    ] = True
+
+
+class GiveDrink(_Tool):
+    """Tilt the cup at the lips until this much has flowed, then bring it level and back."""
+
+    tool: Literal["give_drink"] = "give_drink"
+    ml: Annotated[float, Field(gt=0, le=50, description="How much to give before the cup comes level")] = 4.0
+    tilt_deg: Annotated[float, Field(gt=0, le=60, description="Largest tilt; an emptier cup needs more")]
+    heeds_signs: Annotated[
+        bool, Field(description="Bring the cup level at once on a cough, talk or refusal")
+    ] = True
+
+
 class SetBed(_Tool):
     """Move one part of the bed; angles in degrees, height in metres, rails 0 (down) or 1 (up)."""
 
@@ -237,6 +261,8 @@ Action = (
     | WaitUntil
     | MoveTo
     | Act
+    | Stroke
+    | GiveDrink
     | SetBed
     | Hoist
     | FixtureAction
@@ -247,7 +273,8 @@ Action = (
 )
 TOOLS: dict[str, type[_Tool]] = {
     "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
-    "set_bed": SetBed, "hoist": Hoist, "read_record": ReadRecord, "check_identity": CheckIdentity, "go_to": GoTo,
+    "stroke": Stroke, "give_drink": GiveDrink, "set_bed": SetBed, "hoist": Hoist, "read_record": ReadRecord,
+    "check_identity": CheckIdentity, "go_to": GoTo,
     "dispense": Dispense, "offer_water": OfferWater, "check_mouth": CheckMouth, "write_record": WriteRecord,
     "hand_over": HandOver, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,
 }  # fmt: skip

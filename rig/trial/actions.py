@@ -27,7 +27,8 @@ from rig.trial.fixture import handle
 from rig.trial.parts import Why
 from rig.trial.phases import Skill
 from rig.trial.rig import Rig
-from rig.trial.safe import Cut, idle, respond
+from rig.trial.safe import Cut, idle, respond, retreat
+from rig.trial.skills import withdraw
 from safety_monitor.interlock import Motion
 
 SECONDS_PER_WORD = 0.4
@@ -199,6 +200,8 @@ def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
             case Why.END:
                 continue
             case Why.GUARD:
+                if skill.lifts:
+                    retreat(rig, withdraw(rig.here))
                 return Effect(Status.COMPLETED, "stopped at the guard", rig.peak_force_n)
             case Why.MONITOR:
                 return Effect(Status.STOPPED_BY_MONITOR, respond(rig, Cut(skill, start)), rig.peak_force_n)

@@ -59,6 +59,7 @@ class Skill:
     intents: Mapping[str, float] = field(default_factory=dict)
     retreats: bool = False  # leads away from the person: allowed while the interlock holds
     undo: float = 0.0  # how far a retreat goes back the way it came, in the moving actuator's unit
+    lifts: bool = False  # a guard that ends it means: off the skin, at once
 
 
 @dataclass(frozen=True, slots=True)

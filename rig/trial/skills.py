@@ -49,19 +49,19 @@ def from_skin_m(here: Here) -> float:
     return float(np.linalg.norm(here.skin() - tip, axis=1).min())
 
 
-def nearest(here: Here) -> tuple[Pose, Pose]:
-    """Return the nearest place on the skin and the place from which it is approached."""
+def nearest_place(here: Here) -> tuple[Pose, Pose, str]:
+    """Return the nearest place on the skin, the place from which it is approached, and its name."""
     arm = here.arm
     tip, names = arm.pose(here.joints).position.copy(), list(arm.contacts)
     skin = names[int(np.argmin(np.linalg.norm(here.skin() - tip, axis=1)))]
-    return here.place(skin), here.place(arm.contacts[skin])
+    return here.place(skin), here.place(arm.contacts[skin]), skin
 
 
 def withdraw(here: Here) -> Skill:
     """Go straight back from the skin, slowly until clear of it; nowhere if it is already clear."""
     if here.kinematics is None or not here.arm.contacts:
         return Skill((), retreats=True)
-    skin, clear = nearest(here)
+    skin, clear, _ = nearest_place(here)
     if from_skin_m(here) >= np.linalg.norm(clear.position - skin.position) - CLEAR_SLACK_M:
         return Skill((), retreats=True)
     return Skill((path(here, clear, profiles()["out_of_mouth"]),), retreats=True)

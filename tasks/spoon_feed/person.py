@@ -237,7 +237,7 @@ class SpoonFeedPerson:
             case "cough_wet":
                 chew_s = self._persona.times["chew"].draw_s(self._rng)
                 agenda.put(t_ns + nanoseconds(chew_s), "swallows")
-                for delay_s, act in ((1.5, "coughs"), (3.5, "coughs wet"), (for_ns / 1e9, "clears")):
+                for delay_s, act in ((15.0, "coughs"), (18.0, "coughs wet"), (for_ns / 1e9, "clears")):
                     agenda.put(t_ns + nanoseconds(chew_s + delay_s), act)
                 return True
             case "cough_dry":

@@ -46,7 +46,7 @@ def feel(engine: Engine, plant: Plant, moving: bool) -> None:
 def measure(model: mujoco.MjModel, data: mujoco.MjData) -> Mapping[str, float]:
     """Return gravity and the weight of the tool that is fitted."""
     gravity = float(np.linalg.norm(model.opt.gravity))
-    return {"gravity": gravity, "tool_weight": float(model.body_mass[model.body("tool").id]) * gravity}
+    return {"gravity": gravity, "tool_weight": float(model.body_subtreemass[model.body("tool").id]) * gravity}
 
 
 STATION = Station(

@@ -2,10 +2,10 @@
 
 from rig.core.channel import Snapshot
 from rig.core.tools import Action
-from rig.trial.equipment import arm, bed, hoist, spoon
+from rig.trial.equipment import arm, bed, cup, hoist, scratcher, spoon
 from rig.trial.phases import Here, Skill
 
-PIECES = (spoon, arm, bed, hoist)
+PIECES = (spoon, scratcher, cup, arm, bed, hoist)
 """Modules with a function ``skill_for(action, here, snapshot)``; the first that knows the action wins."""
 
 
