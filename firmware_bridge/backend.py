@@ -267,7 +267,8 @@ class BridgeBackend:
         if status is not None and status.state == m.State.SAFE:
             state = f"; it is SAFE since {m.Reason(status.reason).name}: a person must look and clear it"
         if outcome.ending is Ending.REFUSED:
-            return f"refused, {outcome.refusal.name}{state}"
+            lost = self._why()
+            return f"refused, {outcome.refusal.name}{state}{'; ' + lost if lost else ''}"
         if outcome.ending is Ending.UNSENT:
             return f"not sent, {self._why() or 'link not up'}{state}"
         return f"no answer, so it may have been carried out once; {self._why()}{state}"

@@ -306,7 +306,7 @@ class Session:
         refusal = m.Refusal(message.refusal) if known else m.Refusal.NONE
         self.outcomes.append(Outcome(flight.ticket, Ending.REFUSED, refusal, message.detail))
         if refusal is m.Refusal.STALE_SESSION:
-            self._move(Signal.RESTARTED, "the node no longer knows this session")
+            self._move(Signal.RESTARTED, "the node has restarted: it no longer knows this session")
 
     def _event(self, event: m.Event, node_us: int, now_ns: int) -> list[Received]:
         if self.settings.role is m.Role.CONTROLLER:

@@ -105,7 +105,8 @@ class ModbusBackend:
         words = self._line.read("status")
         beat = self.registers.word("beat", words)
         with self._lock:
-            if beat != self._beat:  # a device that has stopped counting shows old values, however politely
+            # A device that has stopped counting shows old values, however politely it answers.
+            if beat != self._beat or not self._words:
                 self._words, self._sampled_ns, self._beat = words, asked_ns, beat
 
     def _positions(self) -> dict[str, float]:
@@ -134,6 +135,18 @@ class ModbusBackend:
                 if t_ns - sampled_ns >= channel.stale_after_s * 1e9:
                     quality[i] = Quality.STALE
         return Snapshot(self.layout, t_ns, values, np.full(n, sampled_ns, np.int64), quality)
+
+    def resync(self) -> None:
+        """Look anew, and take where everything stands for what is wanted.
+
+        Raises:
+            RigFault: If the device does not answer.
+        """
+        try:
+            self._look()
+        except LineError as error:
+            raise RigFault(f"{self._line.address} unit {self._line.unit}: {error}") from None
+        self._setpoints = self._positions()
 
     def why_lost(self) -> str | None:
         """Return why the device counts as lost, None while it answers."""

@@ -56,4 +56,13 @@ def _simulated(spec: BenchSpec) -> tuple[list[Check], Sequence[str]]:
     return simulated_checks(spec), ()
 
 
-_EXAMINERS: dict[str, Callable[[BenchSpec], tuple[list[Check], Sequence[str]]]] = {"simulated": _simulated}
+def _emulated(spec: BenchSpec) -> tuple[list[Check], Sequence[str]]:
+    from rig.doctor.emulated import emulated_checks
+
+    return emulated_checks(spec)
+
+
+_EXAMINERS: dict[str, Callable[[BenchSpec], tuple[list[Check], Sequence[str]]]] = {
+    "simulated": _simulated,
+    "emulated": _emulated,
+}

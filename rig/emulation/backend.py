@@ -19,6 +19,7 @@ from rig.core.channel import ByteArray, FloatArray, IntArray, Layout, Quality, S
 from rig.core.command import Actuator, Command, Plan
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.watch import Guard, Watch
+from rig.emulation.bed import EmulatedBed
 from rig.emulation.board import Board, open_board
 from rig.emulation.faults import DeviceFault, at, sensor_faults
 from rig.emulation.pace import Pace
@@ -26,8 +27,10 @@ from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault
 
 LEASE_NS = 400_000_000
+SHORTEST_LEASE_NS = 200_000_000
 RENEW_NS = 100_000_000
-"""A setpoint that does not change is sent again so often: long before its lease ends."""
+"""Leases of what is sent; what does not change is sent again long before its lease ends. A shorter lease than the
+shortest could end on the way on a busy machine."""
 LOW_MV = 8_000
 LAMP = "call.lamp"
 NODE_CHANNELS = tuple(i.name for i in m.INPUTS)
@@ -49,6 +52,11 @@ class EmulatedBackend:
         rules: Rule files of the monitor beside the node.
         enforces: Whether that monitor may stop the bench.
         device_faults: What else goes wrong, and when.
+
+    Attributes:
+        board: The node.
+        beds: Its Modbus devices.
+        world: The simulated world.
     """
 
     def __init__(
@@ -75,6 +83,11 @@ class EmulatedBackend:
         self._node_columns = _columns(self._device.channels, bench.layout)
         self._inputs = np.array([NODE_CHANNELS.index(n) for n in self._device.channels])
         self._driven = [a for a in bench.actuators if a.name in self._device.actuators]
+        self.beds = [EmulatedBed(bench, d, self.board.clock) for d in bench.devices if d.driver == "modbus"]
+        if self.beds and self._device.address == "library":
+            raise ConfigError(
+                f"bench {bench.name}", ["a Modbus device needs real time, the library has none"]
+            )
         self._stack = ExitStack()
         self._bridge: BridgeBackend | None = None
         self._sent: FloatArray | None = None
@@ -95,6 +108,8 @@ class EmulatedBackend:
             stack.enter_context(self.world)
             stack.enter_context(self.board)
             self.board.watch(self._rules, self.layout, self._enforces)
+            for bed in self.beds:
+                stack.enter_context(bed)
             bridge = BridgeBackend(self.board.link, self.board.clock, arms=False)
             self.world.place()
             self._node_shown(self.world.snapshot())
@@ -169,6 +184,9 @@ class EmulatedBackend:
         self._setpoints = self.world.setpoints
         self._node_shown(snapshot)
         self.board.settle(self._world_of(snapshot))
+        stands = {a.name: float(v) for a, v in zip(self.actuators, self._setpoints, strict=True)}
+        for bed in self.beds:
+            bed.place(stands)
         self._pace = Pace(self.board.clock, self.bench.tick_ns)
         self._sent = None
         bridge.arm()
@@ -222,9 +240,17 @@ class EmulatedBackend:
         self._send(self._setpoints, None)
 
     def make_safe(self) -> None:
-        """Let the node do what is safe for every actuator; `place` takes charge again."""
-        if self._bridge is not None:
-            self._bridge.make_safe()
+        """Let every device do what is safe for its actuators; `place` takes charge again.
+
+        Raises:
+            RigFault: If one does not confirm it; the others have been made safe all the same.
+        """
+        if self._bridge is None:
+            return
+        with ExitStack() as stack:  # each is called whatever the others raise
+            stack.callback(self._bridge.make_safe)
+            for bed in self.beds:
+                stack.callback(bed.make_safe)
 
     # ---- running
 
@@ -263,8 +289,8 @@ class EmulatedBackend:
             if self._troubles:
                 self._trouble(self.now_ns)
             self._send(self._setpoints, plan.expires_ns)
-            self._move_world(t_ns)
-            self._pace.wait(t_ns, self.board)
+            shown_ns = self._move_world(t_ns)
+            self._pace.wait(t_ns, shown_ns, self.board)
             self._snapshot = s = self._seen(t_ns)
             self.board.tell(s)
             if watch.kernel(t_ns, s.values, s.sampled_ns, s.quality, watch.floats, watch.integers) != 0:
@@ -279,6 +305,8 @@ class EmulatedBackend:
         link.wires.set(now.wire, cut=now.cut)
         self._estop, self._brown_out = now.estop, now.brown_out
         self.board.skew(now.skew)
+        for bed in self.beds:
+            bed.trouble(now.modbus)
         if now.rebooted > self._rebooted:
             self._rebooted = now.rebooted
             self.board.reboot()
@@ -310,12 +338,14 @@ class EmulatedBackend:
         same = self._sent is not None and np.array_equal(self._sent, setpoints)
         if (same and now_ns - self._sent_ns < RENEW_NS) or self._stopped_by_rules():
             return
-        lease_ns = (
-            LEASE_NS
-            if expires_ns is None
-            else min(LEASE_NS, max(expires_ns - self.now_ns, self.bench.tick_ns))
-        )
+        lease_ns = LEASE_NS if expires_ns is None else expires_ns - self.now_ns
+        lease_ns = min(LEASE_NS, max(lease_ns, SHORTEST_LEASE_NS))
         index = {a.name: i for i, a in enumerate(self.actuators)}
+        for bed in self.beds:
+            bed.write(
+                [Command(n, float(setpoints[index[n]]), now_ns + lease_ns) for n in bed.device.actuators]
+            )
+        now_ns = self.board.clock.now_ns()  # the beds took their time
         commands = [Command(a.name, float(setpoints[index[a.name]]), now_ns + lease_ns) for a in self._driven]
         try:
             self._link().write([*commands, Command(LAMP, 0.0, now_ns + lease_ns)])
@@ -340,19 +370,26 @@ class EmulatedBackend:
     def _node_shown(self, snapshot: Snapshot) -> Drives:
         return self.board.show(self._world_of(snapshot))
 
-    def _move_world(self, t_ns: int) -> None:
-        """Let the world follow what the drives do until ``t_ns``, and show the node what it has become."""
+    def _move_world(self, t_ns: int) -> int:
+        """Show the node the world, and let that follow what the drives do until ``t_ns``.
+
+        Returns:
+            Host time at which the node was shown it.
+        """
         drives = self._node_shown(self.world.snapshot())
-        driven = {o.name: float(v) for o, v in zip(m.OUTPUTS, drives.values, strict=True)}
+        shown_ns = self.board.clock.now_ns()
+        outputs = {o.name: float(v) for o, v in zip(m.OUTPUTS, drives.values, strict=True)}
+        driven = {a.name: outputs[a.name] for a in self._driven}
+        for bed in self.beds:
+            driven |= bed.positions
         self.world.write(
-            [Command(a.name, min(max(driven[a.name], a.low), a.high), t_ns) for a in self._driven]
-            + [
-                Command(a.name, float(v), t_ns)
+            [
+                Command(a.name, min(max(driven.get(a.name, float(v)), a.low), a.high), t_ns)
                 for a, v in zip(self.actuators, self._setpoints, strict=True)
-                if a.name not in driven
             ]
         )
         self.world.hold((t_ns - self.world.now_ns) // self.world.bench.tick_ns)
+        return shown_ns
 
     def _seen(self, t_ns: int) -> Snapshot:
         """Return the world as the bench's devices show it at ``t_ns``."""
@@ -363,11 +400,19 @@ class EmulatedBackend:
         columns, inputs = self._node_columns, self._inputs
         values[columns], quality[columns] = node.values[inputs], node.quality[inputs]
         sampled_ns[columns] = np.clip(node.sampled_ns[inputs] - self._pace.offset_ns, 0, t_ns)
+        for bed in self.beds:
+            shown = bed.read(max(host_ns, self.board.clock.now_ns()))
+            at_bench = [self.layout.index(name) for name in shown.layout.names]
+            values[at_bench], quality[at_bench] = shown.values, shown.quality
+            sampled_ns[at_bench] = np.clip(shown.sampled_ns - self._pace.offset_ns, 0, t_ns)
         self._fault_if_lost()
         return Snapshot(self.layout, t_ns, values, sampled_ns, quality)
 
     def _fault_if_lost(self) -> None:
-        """Raise when the node cannot be relied on; a stop by the monitor's rules is no fault."""
+        """Raise when a device cannot be relied on; a stop by the monitor's rules is no fault."""
+        for bed in self.beds:
+            if (lost := bed.why_lost()) is not None:
+                raise RigFault(f"device {bed.device.name} is lost: {lost}")
         link = self._link().link
         state, status, why = link.seen(lambda s: (s.state, s.status, s.why))
         if state.value != "up":

@@ -17,14 +17,20 @@ from firmware_bridge.link import Link, settings
 from firmware_bridge.lockstep import LockstepLink
 from firmware_bridge.plant_port import OUT_SCALES, Drives, World, counts_of
 from firmware_bridge.session import Settings
+from firmware_bridge.states import LinkState
 from rig.core.channel import Layout, Snapshot
 from rig.core.clock import Clock, MonotonicClock, SimClock
 from rig.core.device import Device
 from rig.core.errors import RigFault, UsageError
 from safety_monitor.process import RemoteMonitor, Vitals
+from safety_monitor.realtime import Loop
 
 STEP_NS = 1_000_000
-MEET_S = 2.0
+MEET_S = 10.0
+FRESH_S = 0.25
+"""Longest wait for a report of the node: then its readings are as old as they look."""
+LOOP = Loop(sleep_ns=500_000, idle_ns=50_000_000)
+"""Rows come every few milliseconds here, not every one."""
 
 
 class Board(Protocol):
@@ -64,8 +70,8 @@ class Board(Protocol):
         """Put the node's actuators where the world has them, before it is armed."""
         ...
 
-    def pass_until(self, t_ns: int) -> None:
-        """Let the clock reach ``t_ns``."""
+    def pass_until(self, t_ns: int, shown_ns: int) -> None:
+        """Let the clock reach ``t_ns``, and the node report what it was shown at ``shown_ns``."""
         ...
 
     def reboot(self) -> None:
@@ -113,7 +119,7 @@ class QemuBoard:
     def watch(self, rules: Sequence[Path], layout: Layout, enforces: bool) -> None:
         """Start the monitor process with its heartbeat on the node's second port."""
         heart = Heart(self.node.monitor, enforces)
-        self._monitor = self._stack.enter_context(RemoteMonitor(rules, layout, companion=heart))
+        self._monitor = self._stack.enter_context(RemoteMonitor(rules, layout, LOOP, heart))
 
     def tell(self, snapshot: Snapshot) -> None:
         """Hand a snapshot to the monitor process; never waits."""
@@ -137,9 +143,15 @@ class QemuBoard:
         if self.node.wait_for(lambda d: d.kicks > kicks + 2, MEET_S, world) is None:
             raise RigFault("the emulated node does not take the world's readings")
 
-    def pass_until(self, t_ns: int) -> None:
-        """Sleep."""
+    def pass_until(self, t_ns: int, shown_ns: int) -> None:
+        """Sleep, then wait a little for the node: where the machine is late, its world waits for it."""
         self.clock.sleep_until(t_ns)
+        self.link.wait(lambda s: s.state is not LinkState.UP or self._reported_ns() >= shown_ns, FRESH_S)
+
+    def _reported_ns(self) -> int:
+        """Return the host's time of the newest telemetry; called with the link's lock held."""
+        received, clock = self.link.newest(m.Telemetry), self.link.clock_map
+        return 0 if received is None or clock is None else clock.host_ns(received.node_us)
 
     def reboot(self) -> None:
         """Reset the emulated board."""
@@ -221,7 +233,7 @@ class LibraryBoard:
                 i = names.index(channel.name)
                 self.node.move(i, round(float(value) / OUT_SCALES[i]))
 
-    def pass_until(self, t_ns: int) -> None:
+    def pass_until(self, t_ns: int, shown_ns: int) -> None:
         """Let virtual time pass, a millisecond at a time."""
         while self.clock.now_ns() < t_ns:
             self._turn()

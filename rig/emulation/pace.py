@@ -7,7 +7,7 @@ from rig.core.clock import Clock
 
 
 class _Passing(Protocol):
-    def pass_until(self, t_ns: int) -> None: ...
+    def pass_until(self, t_ns: int, shown_ns: int) -> None: ...
 
 
 class Pace:
@@ -40,10 +40,10 @@ class Pace:
         """Return the host's time of a trial time."""
         return t_ns + self.offset_ns
 
-    def wait(self, t_ns: int, board: _Passing) -> None:
-        """Return when trial time ``t_ns`` has come."""
+    def wait(self, t_ns: int, shown_ns: int, board: _Passing) -> None:
+        """Return when trial time ``t_ns`` has come and the node has reported since ``shown_ns`` (host)."""
         due_ns = self.host_ns(t_ns)
-        board.pass_until(due_ns)
+        board.pass_until(due_ns, shown_ns)
         late_ns = self._clock.now_ns() - due_ns
         self.ticks += 1
         self.late_ns.append(late_ns)

@@ -19,6 +19,7 @@ from rig.core.errors import AgentUnreachable, ConfigError, ConfigurationChanged,
 from rig.core.event import Json
 from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
+from rig.emulation.faults import DeviceFault, is_bench_fault, parse_bench_faults
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault, parse_faults
@@ -309,14 +310,19 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin
     Raises:
         UsageError: If nothing here can drive such a bench.
     """
-    faults = faults_of(item)
     if bench.embodiment == "simulated":
-        return SimBackend(bench, seed=seed, faults=faults)
+        if device_faults_of(item):
+            raise UsageError(
+                f"{item.key} has faults of wires or devices, which bench {bench.name} does not have"
+            )
+        return SimBackend(bench, seed=seed, faults=faults_of(item))
     if bench.embodiment == "emulated":
         from rig.emulation.backend import EmulatedBackend
 
-        rules = rule_files(item.task.name)
-        return EmulatedBackend(bench, seed, faults, rules, enforces=Mode(monitor) is Mode.GUARD)
+        return EmulatedBackend(
+            bench, seed, faults_of(item), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
+            device_faults=device_faults_of(item),
+        )  # fmt: skip
     raise UsageError(f"bench {bench.name} is {bench.embodiment}: trials on it have not been built yet")
 
 
@@ -324,8 +330,25 @@ def faults_of(item: Item) -> tuple[SensorFault, ...]:
     """Return the scenario's sensor faults, with shares of the duration as times.
 
     Raises:
-        ConfigError: If a fault is not one the simulated bench knows.
+        ConfigError: If a fault is not one the bench knows.
     """
+    return parse_faults([f for f in _timed(item) if not is_bench_fault(f)], _source(item))
+
+
+def device_faults_of(item: Item) -> tuple[DeviceFault, ...]:
+    """Return the scenario's faults of wires and devices, which only a bench with some can have.
+
+    Raises:
+        ConfigError: If one is wrong.
+    """
+    return parse_bench_faults([f for f in _timed(item) if is_bench_fault(f)], _source(item))
+
+
+def _source(item: Item) -> str:
+    return f"{item.task.name}/task.toml, scenario {item.scenario_name}"
+
+
+def _timed(item: Item) -> list[dict[str, Any]]:
     total_s = item.length.nominal_s
     found: list[dict[str, Any]] = []
     for fault in item.scenario.faults:
@@ -333,7 +356,7 @@ def faults_of(item: Item) -> tuple[SensorFault, ...]:
         start_s = total_s * float(given.pop("start_share", 0.0))
         end_s = total_s * float(given.pop("end_share", 10.0))
         found.append({**given, "start": f"{start_s} s", "end": f"{end_s} s"})
-    return parse_faults(found, f"{item.task.name}/task.toml, scenario {item.scenario_name}")
+    return found
 
 
 def _about(item: Item, bench: BenchSpec, facts: Mapping[str, Json]) -> dict[str, Json]:

@@ -2,20 +2,25 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from firmware_bridge.build import LIBRARY
 from rig.cli import run
 from rig.core.bench import load_bench
 from rig.core.channel import Channel, Layout, Quality, Trace
-from rig.core.errors import ConfigError, UsageError
+from rig.core.device import Calibration
+from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.doctor import Light, Report, examine
+from rig.doctor.calibration import calibration_checks
 from rig.doctor.permit import INTERLOCKS, issue, permit_file, require_permit
 from rig.doctor.report import judged, not_needed
 from rig.doctor.sensors import plausible, stuck, weighed
 from rig.doctor.state import latency_file, load_latency, note_proof, proof_of_today
+from tests.firmware_bridge.node import built
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +102,40 @@ def test_nothing_checked_is_not_ready() -> None:
     assert not Report(
         bench="x", embodiment="physical", bench_digest="", examined_utc="", devices=(), checks=()
     ).ok
+
+
+def test_an_emulated_bench_is_examined_through_its_firmware() -> None:
+    built(LIBRARY)
+    report = examine("emulated-host")
+    needed = {"firmware", "lines", "clock_sync", "plausible", *INTERLOCKS}
+    assert needed <= {c.name for c in report.checks}
+    machine = {"punctual", "durable", "real_time"}  # of the machine the tests run on, not of the bench
+    assert not [c for c in report.reds if c.name not in machine], report.reds
+    assert report.devices and "firmware" in report.devices[0]
+    assert "ESTOP" in str(proof_of_today("emulated-host", "estop"))
+
+
+def test_a_bench_that_does_not_come_up_is_red_and_never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "rig.emulation.backend.open_board", lambda *_: (_ for _ in ()).throw(RigFault("no board"))
+    )
+    report = examine("emulated-host")
+    assert [c.measured for c in report.reds if c.name == "bench"] == ["no board"]
+    assert report.check("plausible") is None
+
+
+@pytest.mark.parametrize(
+    ("expires", "light", "says"),
+    [(date(2026, 5, 31), Light.RED, "expired: x"), (date(2026, 6, 5), Light.GREEN, "soon: x"),
+     (date(2027, 1, 1), Light.GREEN, "1 of 1 in date")],
+)  # fmt: skip
+def test_calibrations_end(expires: date, light: Light, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rig.doctor.calibration.wall_utc", lambda: datetime(2026, 6, 1, tzinfo=UTC))
+    one = Calibration(
+        channel="x", gain=1, offset=0, expires=expires, certificate="c", sha256="0" * 64, by_role="technician"
+    )
+    (check,) = calibration_checks(replace(LAB, calibrations=(one,)))
+    assert check.light is light and says in check.measured
 
 
 # --- permits --------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def test_a_sensor_that_dies_in_the_world_is_silent_at_the_node(host: EmulatedBac
     quality = world.quality.copy()
     quality[world.layout.index("wrist.force")] = Quality.FAULT
     host.board.show(host._world_of(replace(world, quality=quality)))
-    host.board.pass_until(host.board.clock.now_ns() + 20_000_000)
+    host.board.pass_until(host.board.clock.now_ns() + 20_000_000, 0)
     assert host._seen(host.now_ns)["wrist.force"].quality is Quality.FAULT
 
 

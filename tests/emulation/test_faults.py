@@ -1,0 +1,197 @@
+"""Every fault of wires and devices, with the reaction that is declared for it."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from firmware_bridge import messages as m
+from firmware_bridge.build import LIBRARY
+from rig.core.bench import load_bench
+from rig.core.channel import Quality, Trace
+from rig.core.clock import MonotonicClock
+from rig.core.command import Command, steady
+from rig.core.errors import ConfigError, RigFault
+from rig.emulation.backend import EmulatedBackend
+from rig.emulation.bed import EmulatedBed
+from rig.emulation.faults import (
+    MODBUS,
+    REACTIONS,
+    BenchFault,
+    DeviceFault,
+    Reaction,
+    at,
+    is_bench_fault,
+    parse_bench_faults,
+)
+from rig.sim.backend import indifferent_watch
+from tests.firmware_bridge.node import built
+
+HOST = load_bench("emulated-host")
+BASE = 0
+
+
+def fault(kind: BenchFault, **more) -> DeviceFault:
+    return DeviceFault.model_validate({"kind": kind, "start": "0.2 s", **more})
+
+
+MORE = {
+    BenchFault.CLOCK_SKEW: {"value": 0.01},
+    BenchFault.MODBUS_EXCEPTION: {"value": 4},
+    BenchFault.MODBUS_LATE: {"delay": "0.1 s"},
+}
+ON_THE_NODE = [k for k in BenchFault if k not in MODBUS]
+ABORTS = {
+    BenchFault.CABLE: "no status for 250 ms|CONTROLLER_LOST|no answer",
+    BenchFault.ESTOP: "ESTOP",
+    BenchFault.BROWN_OUT: "SUPPLY_LOW",
+    BenchFault.REBOOT: "the node has restarted",
+}
+
+
+@pytest.fixture(autouse=True)
+def _library() -> None:
+    built(LIBRARY)
+
+
+def run(faults: Sequence[DeviceFault], ticks: int = 300) -> tuple[EmulatedBackend, Trace | None, str]:
+    """Swing the arm under faults; return the bench as it was left, the trace, and the rig's fault if any."""
+    said, trace = "", None
+    backend = EmulatedBackend(HOST, seed=3, device_faults=faults)
+    try:
+        with backend:
+            row = backend.setpoints
+            row[BASE] += 0.3
+            plan = steady(backend.actuators, row, 0, HOST.tick_ns, ticks)
+            trace = backend.stretch(plan, indifferent_watch()).trace
+    except RigFault as error:
+        said = str(error)
+    return backend, trace, said
+
+
+def test_every_kind_has_a_declared_reaction() -> None:
+    assert set(REACTIONS) == set(BenchFault)
+
+
+@pytest.mark.parametrize("kind", [k for k in ON_THE_NODE if REACTIONS[k] is Reaction.ABSORBED])
+def test_what_is_absorbed_changes_nothing_that_matters(kind: BenchFault) -> None:
+    chance = {} if kind is BenchFault.CLOCK_SKEW else {"chance": 0.002 if kind is BenchFault.GARBLE else 0.1}
+    backend, trace, said = run([fault(kind, **chance, **MORE.get(kind, {}))])
+    assert said == "" and trace is not None
+    assert trace.column("arm.base")[-1] == pytest.approx(trace.column("arm.base")[0] + 0.3, abs=2e-3)
+    wires = backend.board.link.wires
+    assert wires is not None
+    if kind is not BenchFault.CLOCK_SKEW:
+        name = {"reorder": "delay"}.get(kind.value, kind.value)
+        assert wires.to_node.done[name] + wires.to_host.done[name] > 0, "it never happened"
+    traced = [backend.board.node.trace(k)[:2] for k in range(backend.board.node.traced)]
+    assert len(set(traced)) == len(traced), "a command was carried out twice"
+
+
+@pytest.mark.parametrize("kind", list(ABORTS))
+def test_what_makes_it_safe_is_named_and_everything_holds(kind: BenchFault) -> None:
+    backend, trace, said = run([fault(kind)])
+    assert trace is None
+    import re
+
+    assert re.search(ABORTS[kind], said), said
+    node = backend.board.node
+    node.advance(500_000)
+    assert node.state is not m.State.ARMED
+    stood = node.driven(BASE)
+    node.advance(500_000)
+    assert node.driven(BASE) == stood
+
+
+def test_a_clock_that_runs_a_percent_fast_is_mapped_and_reported() -> None:
+    backend, trace, _ = run([fault(BenchFault.CLOCK_SKEW, value=0.01)], ticks=600)
+    assert trace is not None
+    clock = backend.board.link.session.clocks.clock
+    assert clock is not None and clock.drift == pytest.approx(-0.0099, abs=5e-3)
+
+
+def test_a_frozen_camera_shows_the_same_picture_and_looks_fresh() -> None:
+    frozen = fault(BenchFault.CAMERA_FREEZE)
+    with EmulatedBackend(HOST, seed=3, device_faults=[frozen]) as backend:
+        plan = steady(backend.actuators, backend.setpoints, 0, HOST.tick_ns, 200)
+        trace = backend.stretch(plan, indifferent_watch()).trace
+    after = trace.t_ns > 300_000_000
+    for name in ("face.gap", "face.yaw"):
+        i = trace.layout.index(name)
+        assert np.ptp(trace.values[after, i]) == 0.0
+        assert np.all(trace.quality[after, i] == Quality.GOOD)
+        assert np.ptp(trace.values[~after, i]) > 0.0
+
+
+# --- Modbus, in real time -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bed() -> Iterator[EmulatedBed]:
+    bench = load_bench("emulated")
+    (device,) = [d for d in bench.devices if d.driver == "modbus"]
+    with EmulatedBed(bench, device, MonotonicClock()) as emulated:
+        emulated.place({"bed.back": 30.0, "bed.height": 0.45, "bed.tilt": 0.0, "bed.rails": 0.0})
+        yield emulated
+        emulated.trouble([])
+
+
+def write(bed: EmulatedBed) -> None:
+    bed.write([Command("bed.back", 33.0, bed._clock.now_ns() + 10**9)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (BenchFault.MODBUS_EXCEPTION, "4 device failure"),
+        (BenchFault.MODBUS_SILENT, "no answer in time"),
+        (BenchFault.MODBUS_DEAF, "not there when read back"),
+    ],
+)
+def test_a_bed_that_does_not_obey_is_a_fault_and_holds(bed: EmulatedBed, kind: BenchFault, why: str) -> None:
+    bed.trouble([fault(kind, **MORE.get(kind, {}))])
+    with pytest.raises(RigFault, match=why):
+        write(bed)
+    assert REACTIONS[kind] is Reaction.SAFE
+    bed.trouble([])
+
+
+def test_a_bed_that_is_late_within_its_time_is_waited_for(bed: EmulatedBed) -> None:
+    bed.trouble([fault(BenchFault.MODBUS_LATE, delay="0.08 s")])
+    write(bed)
+    assert bed.why_lost() is None
+
+
+# --- from a scenario file -------------------------------------------------------------------------
+
+
+def test_faults_are_read_from_a_scenario() -> None:
+    (found,) = parse_bench_faults([{"kind": "cable", "start": "20 s", "end": "21 s"}], "x.toml")
+    assert found.holds(20_500_000_000) and not found.holds(21_000_000_000) and not found.holds(0)
+    assert is_bench_fault({"kind": "cable"}) and not is_bench_fault({"kind": "stuck"})
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        ({"kind": "clock_skew"}, "needs a value"),
+        ({"kind": "cable", "start": "3 s", "end": "2 s"}, "not after its start"),
+        ({"kind": "drop", "chance": 2}, "less than or equal to 1"),
+        ({"kind": "cable", "start": "3 kg"}, "kg"),
+        ({"kind": "cable", "colour": "red"}, "Extra inputs"),
+    ],
+)
+def test_a_wrong_fault_is_named(document: dict, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        parse_bench_faults([document], "x.toml")
+
+
+def test_several_at_once() -> None:
+    both = [
+        fault(BenchFault.DROP, chance=0.1),
+        fault(BenchFault.ESTOP, end="0.3 s"),
+        fault(BenchFault.REBOOT),
+    ]
+    now = at(both, 250_000_000)
+    assert (now.wire.drop, now.estop, now.rebooted, now.cut) == (0.1, True, 1, False)
+    assert not at(both, 300_000_000).estop
