@@ -170,9 +170,7 @@ class Coordinator:
                 if self._pressed > 1:
                     self._break_off()
                     return
-                if self._stop is None:
-                    self._give()
-                if not self._under_way:
+                if not (self._stop is None and self._give()) and not self._under_way:
                     return
                 self._take(self.executor.wait(LOOK_S))
                 self._beat()
@@ -186,19 +184,21 @@ class Coordinator:
         if self._pressed > 1 and not self.executor.beside:
             raise KeyboardInterrupt  # the trial is run in this very process; it ends itself safely
 
-    def _give(self) -> None:
+    def _give(self) -> bool:
+        """Give free workers trials; return whether there is something to wait for."""
         for worker in self.executor.free():
             if worker in self._under_way:
                 continue
             busy = [self.ledger.lane(e.trial_id) for e in self._under_way.values() if e.physical]
             entry = self.ledger.lease(worker, busy)
             if entry is None:
-                return
+                return bool(self._under_way)
             self._under_way[worker] = entry
             job = self._job(entry)
             self._make_room(job, entry)
             self._heard_s[worker] = self._now_s()
             self.executor.give(worker, job)
+        return bool(self._under_way) or self.ledger.queued() > 0
 
     def _job(self, entry: Entry) -> Job:
         return Job(

@@ -53,7 +53,7 @@ class Executor(Protocol):
     beside: bool
 
     def free(self) -> Sequence[str]:
-        """Return the workers that have nothing to do."""
+        """Return the workers that have started and have nothing to do."""
         ...
 
     def give(self, worker: str, job: Job) -> None:

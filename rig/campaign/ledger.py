@@ -255,6 +255,11 @@ class Ledger:
             )
         return entry_of(self._db.execute(f"{ENTRY} WHERE t.position = ?", (position,)).fetchone())
 
+    def queued(self) -> int:
+        """Return how many trials wait to be given out."""
+        (n,) = self._db.execute("SELECT ifnull(sum(n), 0) FROM tally WHERE state = 'queued'").fetchone()
+        return int(n)
+
     def lane(self, trial_id: str) -> int:
         """Return the lane of a trial: 0, or the number of its physical bench."""
         row = self._db.execute("SELECT lane FROM trial WHERE id = ?", (bytes.fromhex(trial_id),)).fetchone()

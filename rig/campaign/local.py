@@ -40,7 +40,7 @@ class _Worker(Generic[Task]):
     process: BaseProcess
     pipe: Connection
     task: Task | None = None
-    idle: bool = False  # has said that it is ready
+    ready: bool = False  # has started and said so
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class Processes(Generic[Task, Result]):
         self._workers[name] = _Worker(process, ours)
 
     def free(self) -> Sequence[str]:
-        """Return the processes that have nothing to do."""
-        return [name for name, worker in self._workers.items() if worker.task is None]
+        """Return the processes that have started and have nothing to do."""
+        return [name for name, worker in self._workers.items() if worker.ready and worker.task is None]
 
     def give(self, worker: str, task: Task) -> None:
         """Give a free process a task."""
@@ -115,13 +115,13 @@ class Processes(Generic[Task, Result]):
                 self._workers.pop(name).pipe.close()
                 if worker.task is not None:
                     news.append((name, worker.task, None, _how(worker.process.exitcode)))
-                elif not worker.idle:  # nothing was asked of it: the next would not fare better
+                elif not worker.ready:  # nothing was asked of it: the next would not fare better
                     raise RigFault(
                         f"a worker process cannot start: {_how(worker.process.exitcode)}"
                     ) from None
                 self._spawn()
                 continue
-            worker.idle = True
+            worker.ready = True
             if what is None or worker.task is None:
                 continue
             task = worker.task

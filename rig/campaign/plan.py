@@ -195,7 +195,7 @@ class RunTable(_Table):
         memory: What a worker may allocate.
     """
 
-    lease: Text = "120 s"
+    lease: Text = "300 s"
     attempts: Count = 5
     memory: Text = "4 GiB"
 

@@ -79,8 +79,10 @@ def run_campaign(
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = coordinating(folder)
-        with lock:
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made ({error.strerror}); give another folder") from None
+    try:
+        with coordinating(folder):
             return _run(plan_path, folder, options, observer or Observer(), executor)
     except OSError as error:
         raise RigFault(

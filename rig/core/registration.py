@@ -5,8 +5,11 @@ statement in a DSSE envelope. A folder without a registration is *exploratory*: 
 for a release. Whether a signer is to be trusted is the reader's business, as with records.
 """
 
+import fcntl
 import hashlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -184,17 +187,36 @@ def deviate(
             raise UsageError(f"--{name}: say it in words; an empty text explains nothing")
     if expires is not None:
         _must_be_date(expires)
+    (folder / DEVIATIONS).mkdir(exist_ok=True)
+    with _alone(folder / DEVIATIONS):
+        return _numbered(folder, registration, disk or Disk(), {
+            "what": what, "why": why, "bias": bias.value, "material": material, "owner_role": owner_role,
+            "expires": expires,
+        })  # fmt: skip
+
+
+def _numbered(folder: Path, registration: Registration, disk: Disk, said: Mapping[str, Any]) -> Deviation:
+    """Write the next deviation; the caller is alone."""
     before = read_deviations(folder)
     predicate = {
-        "number": len(before) + 1, "registration": registration.id, "what": what, "why": why,
-        "bias": bias.value, "material": material, "owner_role": owner_role, "expires": expires,
+        **said, "number": len(before) + 1, "registration": registration.id,
         "utc": wall_utc().isoformat(), "previous": before[-1].id if before else registration.id,
     }  # fmt: skip
     payload = signing.in_toto({PLAN: registration.plan_sha256}, _DEVIATION, predicate)
-    (folder / DEVIATIONS).mkdir(exist_ok=True)
     path = folder / DEVIATIONS / f"{len(before) + 1:04d}.dsse.json"
-    publish(disk or Disk(), path, signing.envelope(payload, signing.load_or_make_key()))
+    publish(disk, path, signing.envelope(payload, signing.load_or_make_key()))
     return read_deviations(folder)[-1]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder against others who would write the same number."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def read_deviations(folder: Path) -> tuple[Deviation, ...]:
