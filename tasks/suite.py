@@ -12,6 +12,8 @@ from rig.core.errors import unknown
 from rig.core.person import Person
 from tasks.bed_watch import person as bed_watch
 from tasks.bed_watch.person import BedWatchPerson
+from tasks.dress_sleeve import person as dress_sleeve
+from tasks.dress_sleeve.person import DressSleevePerson
 from tasks.drink_assist import person as drink_assist
 from tasks.drink_assist.person import DrinkAssistPerson
 from tasks.itch_scratch import person as itch_scratch
@@ -139,6 +141,10 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
     "itch-scratch": (
         lambda i, rng: ItchScratchPerson(i.task.persona, i.length, i.acting, rng),
         itch_scratch.ACTS,
+    ),
+    "dress-sleeve": (
+        lambda i, rng: DressSleevePerson(i.task.persona, i.length, i.acting, rng),
+        dress_sleeve.ACTS,
     ),
     "sling-transfer": (
         lambda i, rng: SlingTransferPerson(i.task.persona, i.length, i.acting, rng),

@@ -81,6 +81,10 @@ HASTY = Care(
             "too-fast-swing",
             "over-distress",
             "lifts-alone",
+            "pulls-on",
+            "past-range",
+            "neck-loop",
+            "dresses-over-no",
         }
     ),
 )

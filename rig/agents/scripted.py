@@ -8,6 +8,7 @@ import numpy as np
 
 from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
+from rig.agents.dress_sleeve import dress_sleeve
 from rig.agents.drink_assist import drink_assist
 from rig.agents.itch_scratch import itch_scratch
 from rig.agents.mistakes import slip_of, slipping
@@ -26,6 +27,7 @@ POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
     "bed-watch": bed_watch,
     "oral-medication": oral_medication,
     "sling-transfer": sling_transfer,
+    "dress-sleeve": dress_sleeve,
 }
 THINK_SPREAD = 0.25
 

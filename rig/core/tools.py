@@ -151,6 +151,32 @@ class Hoist(_Tool):
     heeds_voice: Annotated[bool, Field(description="Stop when the person cries out or says no")] = True
 
 
+class Dress(_Tool):
+    """Put a sleeve on, one step at a time."""
+
+    tool: Literal["dress"] = "dress"
+    do: Annotated[
+        Literal["raise_arm", "thread", "pull", "ease", "smooth", "let_go"],
+        Field(
+            description="thread puts the hand through the cuff, ease slackens, smooth works a caught cuff or "
+            "collar free under a slack pull, let_go ends a sleeve that is on"
+        ),
+    ]
+    angle_deg: Annotated[float, Field(ge=0, le=95, description="raise_arm only: 0 hanging, 90 level")] = 50.0
+    to_m: Annotated[
+        float, Field(ge=0, le=0.56, description="pull only: bring the cuff here, from the hand (metres)")
+    ] = 0.56
+    guard_n: Annotated[
+        float | None, Field(gt=0, le=50, description="pull only: stop at this much pull (newtons)")
+    ] = 12.0
+    guard_nm: Annotated[
+        float | None,
+        Field(gt=0, le=20, description="raise_arm only: stop at this much resistance (newton metres)"),
+    ] = 4.0
+    watches_neck: Annotated[bool, Field(description="pull only: stop when the collar presses")] = True
+    heeds_voice: Annotated[bool, Field(description="Stop when the person cries out or says no")] = True
+
+
 class FixtureTool(_Tool):
     """A tool that the room answers, not the arm or the bed."""
 
@@ -265,6 +291,7 @@ Action = (
     | GiveDrink
     | SetBed
     | Hoist
+    | Dress
     | FixtureAction
     | CallHuman
     | Note
@@ -273,7 +300,8 @@ Action = (
 )
 TOOLS: dict[str, type[_Tool]] = {
     "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
-    "stroke": Stroke, "give_drink": GiveDrink, "set_bed": SetBed, "hoist": Hoist, "read_record": ReadRecord,
+    "stroke": Stroke, "give_drink": GiveDrink, "set_bed": SetBed, "hoist": Hoist, "dress": Dress,
+    "read_record": ReadRecord,
     "check_identity": CheckIdentity, "go_to": GoTo,
     "dispense": Dispense, "offer_water": OfferWater, "check_mouth": CheckMouth, "write_record": WriteRecord,
     "hand_over": HandOver, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,

@@ -1,1 +1,1 @@
-"""Lifting a resident with a sling, from bed to chair and back."""
+"""Card C4: lifting a resident with a sling, from bed to chair and back."""

@@ -1,0 +1,1 @@
+"""Card E3: putting a sleeve on a weak arm, gently and with consent."""
