@@ -328,6 +328,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reviews/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Queue
+         * @description List what is left for this person: unfinished labels, disagreements to settle, then new trials.
+         */
+        get: operations["queue_api_reviews_queue_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reviews/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Measured
+         * @description Say how far reviewers agree, how they do on control items, and how judges compare with people.
+         */
+        get: operations["measured_api_reviews_statistics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session": {
         parameters: {
             query?: never;
@@ -390,6 +430,46 @@ export interface paths {
         get: operations["story_api_trials__key__get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/adjudication": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Settle
+         * @description Settle a disagreement with a label and a reason.
+         */
+        post: operations["settle_api_trials__key__adjudication_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/adjudication/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Settling
+         * @description Begin to settle a disagreement: from here on both labels are seen, and none of one's own can be made.
+         */
+        post: operations["begin_settling_api_trials__key__adjudication_open_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -496,6 +576,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trials/{key}/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Judged
+         * @description Take in the label of a model that judges; it stands in a column of its own.
+         */
+        post: operations["judged_api_trials__key__judgements_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Review
+         * @description Say how far the reviews of a trial are.
+         */
+        get: operations["review_api_trials__key__review_get"];
+        /**
+         * Save
+         * @description Save a label. It can still be changed, and nobody else sees it, until it is locked.
+         */
+        put: operations["save_api_trials__key__review_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/review/lock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lock
+         * @description Make the label final; after that the rest of the record may be seen.
+         */
+        post: operations["lock_api_trials__key__review_lock_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/review/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin
+         * @description Begin a label; the time per item counts from here.
+         */
+        post: operations["begin_api_trials__key__review_open_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/review/retract": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retract
+         * @description Take a label back; it stays in the record, with the reason.
+         */
+        post: operations["retract_api_trials__key__review_retract_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trials/{key}/scene": {
         parameters: {
             query?: never;
@@ -574,6 +758,26 @@ export interface components {
             status: string;
             /** Text */
             text: string;
+        };
+        /**
+         * AgreementShape
+         * @description How far reviewers agree on one question.
+         */
+        AgreementShape: {
+            /** Clusters */
+            clusters: number;
+            /** Coefficients */
+            coefficients: components["schemas"]["Coefficient"][];
+            /** Prevalence */
+            prevalence: {
+                [key: string]: number;
+            };
+            /** Question */
+            question: string;
+            /** Raw */
+            raw: number;
+            /** Units */
+            units: number;
         };
         /**
          * AlarmBar
@@ -698,6 +902,48 @@ export interface components {
             agents: string[];
             /** Tasks */
             tasks: components["schemas"]["TaskChoice"][];
+        };
+        /**
+         * Coefficient
+         * @description One coefficient of agreement with its interval; None where it is not defined.
+         */
+        Coefficient: {
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Name */
+            name: string;
+            /**
+             * Undefined
+             * @description Replicates in which it was not defined, each counted as the worst case
+             */
+            undefined: number;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * CriterionLabel
+         * @description One criterion of the rubric: what happened, and when.
+         *
+         *     Attributes:
+         *         what: ``mistake`` is one without effect; ``harm`` is effected.
+         *         signal_s: First sufficient signal: from here on anyone who looks could tell.
+         *         useful_s: Last useful moment: the last at which stepping in would still have prevented it.
+         *         harm_s: When the effect was done.
+         */
+        CriterionLabel: {
+            /** Harm S */
+            harm_s?: number | null;
+            /** Signal S */
+            signal_s?: number | null;
+            /** Useful S */
+            useful_s?: number | null;
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "none" | "mistake" | "harm" | "unclear";
         };
         /**
          * CriterionShape
@@ -889,11 +1135,85 @@ export interface components {
             detail?: components["schemas"]["ValidationError"][];
         };
         /**
+         * JudgeLine
+         * @description How often a model that judges and the people who settled a trial differ.
+         */
+        JudgeLine: {
+            /** Conflict */
+            conflict: number;
+            /** Conflict High */
+            conflict_high: number;
+            /** Conflict Low */
+            conflict_low: number;
+            /** Kappa */
+            kappa: number | null;
+            /** Name */
+            name: string;
+            /** Reasons */
+            reasons: string[];
+            /** Units */
+            units: number;
+            /** Validated */
+            validated: boolean;
+        };
+        /**
+         * Judgement
+         * @description The label of a model that judges.
+         */
+        Judgement: {
+            /** Judge */
+            judge: string;
+            label: components["schemas"]["Label"];
+        };
+        /**
          * Kind
          * @description What an event says; the body's keys are listed per kind.
          * @enum {string}
          */
         Kind: "trial_started" | "armed" | "observed" | "consulted" | "proposed" | "authorised" | "commanded" | "effected" | "replied" | "said" | "verdict" | "intervened" | "reset" | "person" | "called" | "noted" | "operator" | "taken_over" | "fault" | "telemetry_closed" | "trial_ended";
+        /**
+         * Label
+         * @description Outcome and harm of one trial, apart, against one rubric.
+         *
+         *     Attributes:
+         *         rubric: Digest of the rubric labelled against.
+         *         done: Whether the job was done.
+         *         criteria: One entry for every criterion of the rubric.
+         *         confidence: 1 guess to 5 certain.
+         *         rationale: Why, in words.
+         */
+        Label: {
+            /** Confidence */
+            confidence: number;
+            /** Criteria */
+            criteria: {
+                [key: string]: components["schemas"]["CriterionLabel"];
+            };
+            /**
+             * Done
+             * @enum {string}
+             */
+            done: "yes" | "no" | "unclear";
+            /**
+             * Rationale
+             * @default
+             */
+            rationale: string;
+            /** Rubric */
+            rubric: string;
+        };
+        /**
+         * LabelWanted
+         * @description A label; ``reason`` is needed where it replaces one that was locked.
+         */
+        LabelWanted: {
+            label: components["schemas"]["Label"];
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
         /**
          * Lanes
          * @description What happened, as bars and marks.
@@ -1060,6 +1380,33 @@ export interface components {
             urgent: boolean;
         };
         /**
+         * Queue
+         * @description What is left to do.
+         */
+        Queue: {
+            /** Done */
+            done: number;
+            /** Items */
+            items: components["schemas"]["QueueItem"][];
+            /**
+             * Median S
+             * @description Median time per finished item, seconds
+             */
+            median_s: number | null;
+        };
+        /**
+         * QueueItem
+         * @description A trial that waits for a label of this person, or for being settled.
+         */
+        QueueItem: {
+            line: components["schemas"]["TrialLine"];
+            /**
+             * Why
+             * @enum {string}
+             */
+            why: "label" | "finish" | "settle";
+        };
+        /**
          * Reset
          * @description What is needed to leave the stopped state.
          */
@@ -1073,6 +1420,81 @@ export interface components {
              * @description Version of the state the page acts on
              */
             version: number;
+        };
+        /**
+         * Retract
+         * @description Why a label is taken back.
+         */
+        Retract: {
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * ReviewNow
+         * @description The reviews of one trial, as far as this person may see them.
+         */
+        ReviewNow: {
+            adjudication: components["schemas"]["ReviewShape"] | null;
+            /** Adjudicator */
+            adjudicator: string;
+            /** Conflict */
+            conflict: boolean;
+            /** Damaged */
+            damaged: string[];
+            /** Judges */
+            judges: components["schemas"]["ReviewShape"][];
+            /** Locked */
+            locked: number;
+            /** May Adjudicate */
+            may_adjudicate: boolean;
+            /** May Review */
+            may_review: boolean;
+            mine: components["schemas"]["ReviewShape"] | null;
+            /** Others */
+            others: components["schemas"]["ReviewShape"][];
+            /** Wanted */
+            wanted: number;
+        };
+        /**
+         * ReviewShape
+         * @description One reviewer's review of one trial.
+         */
+        ReviewShape: {
+            /** By */
+            by: string;
+            label: components["schemas"]["Label"] | null;
+            /** Locked */
+            locked: boolean;
+            /** Retracted */
+            retracted: string[];
+            /** Role */
+            role: string;
+            /** Spent S */
+            spent_s: number | null;
+        };
+        /**
+         * ReviewerLine
+         * @description How one reviewer works, and how the control items came out.
+         */
+        ReviewerLine: {
+            /** Controls */
+            controls: number;
+            /** Detected */
+            detected: number;
+            /** False Alarms */
+            false_alarms: number;
+            /** Locked */
+            locked: number;
+            /** Median S */
+            median_s: number | null;
+            /** Missable */
+            missable: number;
+            /** Name */
+            name: string;
+            /** Open */
+            open: number;
+            /** Signal Off S */
+            signal_off_s: number | null;
         };
         /**
          * Role
@@ -1241,6 +1663,26 @@ export interface components {
             trial: components["schemas"]["TrialNow"] | null;
             /** Version */
             version: number;
+        };
+        /**
+         * Statistics
+         * @description Agreement of reviewers, reviewers on control items, and judges beside people.
+         */
+        Statistics: {
+            /** Agreement */
+            agreement: components["schemas"]["AgreementShape"][];
+            /** Conflicts */
+            conflicts: number;
+            /** Judges */
+            judges: components["schemas"]["JudgeLine"][];
+            /** Missing */
+            missing: string;
+            /** Reviewers */
+            reviewers: components["schemas"]["ReviewerLine"][];
+            /** Settled */
+            settled: number;
+            /** Waiting */
+            waiting: number;
         };
         /**
          * StopDone
@@ -2523,6 +2965,116 @@ export interface operations {
             };
         };
     };
+    queue_api_reviews_queue_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    measured_api_reviews_statistics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Statistics"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     who_api_session_get: {
         parameters: {
             query?: never;
@@ -2774,6 +3326,142 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Story"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    settle_api_trials__key__adjudication_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    begin_settling_api_trials__key__adjudication_open_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
                 };
             };
             /** @description What was asked for cannot be done; the answer says why */
@@ -3115,6 +3803,414 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EvidenceShape"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    judged_api_trials__key__judgements_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Judgement"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    review_api_trials__key__review_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    save_api_trials__key__review_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    lock_api_trials__key__review_lock_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    begin_api_trials__key__review_open_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    retract_api_trials__key__review_retract_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Retract"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNow"];
                 };
             };
             /** @description What was asked for cannot be done; the answer says why */
