@@ -9,6 +9,7 @@ from rig.cli.agents_commands import commands as agents_commands
 from rig.cli.campaign_commands import commands as campaign_commands
 from rig.cli.evidence_commands import commands as evidence_commands
 from rig.cli.gate_commands import commands as gate_commands
+from rig.cli.speech_commands import commands as speech_commands
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +26,7 @@ app.add_typer(evidence_commands)
 app.add_typer(gate_commands, name="gate")
 app.add_typer(campaign_commands, name="campaign")
 app.add_typer(agents_commands, name="agents")
+app.add_typer(speech_commands, name="speech")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(rules_app, name="rules")
 app.add_typer(bench_app, name="bench")
