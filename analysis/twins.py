@@ -76,13 +76,20 @@ def find_twins(folder: Path) -> Twins:
     return Twins(records, tuple(pairs), dict(left_out), {task: len(all_) for task, all_ in made.items()})
 
 
-def why_not(record: Record, facts: TrialFacts) -> str:
-    """Return why a record can be nobody's twin, empty if it can."""
+def why_incomplete(record: Record) -> str:
+    """Return why a record shows no whole trial, empty if it does."""
     ended = next((e for e in reversed(record.events) if e.kind is Kind.TRIAL_ENDED), None)
     if not record.complete or ended is None:
         return "not complete"
     if ended.body.get("ending") == "aborted":
         return "aborted"
+    return ""
+
+
+def why_not(record: Record, facts: TrialFacts) -> str:
+    """Return why a record can be nobody's twin, empty if it can."""
+    if reason := why_incomplete(record):
+        return reason
     if same_rules(record) is None:
         return "made under other rules"
     if _bench_digest(facts.site) != _recorded_bench(record):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rig.core.channel import Layout
+from safety_monitor.forecasts import ahead, stiffness
 from safety_monitor.nodes import (
     FOREVER,
     MOST_TIMES,
@@ -32,6 +33,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Stiffness,
     Times,
     Truth,
     Unanswered,
@@ -119,7 +121,9 @@ class Emitter:
             case Rate(x=x):
                 self._rate(x, v)
             case Ahead():
-                self._ahead(node, v)
+                ahead(self, node, v)
+            case Stiffness():
+                stiffness(self, node, v)
             case Times(x=x, span_ns=span_ns):
                 self._times(*self.truth(Begins(x)), span_ns, v)
         return v
@@ -203,47 +207,6 @@ class Emitter:
             f"elif {may}:",
             f"    {poisoned} = t",
             f"{v} = float({length}) if t - {poisoned} > {span_ns} else NAN",
-        )
-
-    def _ahead(self, node: Ahead, v: str) -> None:
-        """Emit the filter of `safety_monitor.predict.Filter`, term for term."""
-        z, good, i = self.number(node.x), self.good(node.x), self.layout.index(node.x.channel)
-        n, stamp = self.keep(0), self.keep()
-        y, w, p00, p01, p11 = (self.keep_float() for _ in range(5))
-        r2, q, k = node.x.noise * node.x.noise, node.walk * node.walk, v[1:]
-        beyond = ">" if node.kappa >= 0 else "<"
-        self.say(
-            f"if {good} and ({n} == 0 or s[{i}] > {stamp}):",
-            f"    dt{k} = (s[{i}] - {stamp}) / 1e9",
-            f"    if {n} == 0:",
-            f"        {y} = {z}",
-            f"    elif {n} == 1:",
-            f"        {w} = ({z} - {y}) / dt{k}",
-            f"        {y} = {z}",
-            f"        {p00} = {r2!r}",
-            f"        {p01} = {r2!r} / dt{k}",
-            f"        {p11} = 2.0 * {r2!r} / (dt{k} * dt{k})",
-            "    else:",
-            f"        e{k} = {y} + dt{k} * {w}",
-            f"        a{k} = {p00} + 2.0 * dt{k} * {p01} + dt{k} * dt{k} * {p11}"
-            f" + {q!r} * dt{k} * dt{k} * dt{k} / 3.0",
-            f"        b{k} = {p01} + dt{k} * {p11} + 0.5 * {q!r} * dt{k} * dt{k}",
-            f"        c{k} = {p11} + {q!r} * dt{k}",
-            f"        k{k} = a{k} / (a{k} + {r2!r})",
-            f"        l{k} = b{k} / (a{k} + {r2!r})",
-            f"        {w} = {w} + l{k} * ({z} - e{k})",
-            f"        {y} = e{k} + k{k} * ({z} - e{k})",
-            f"        {p00} = (1.0 - k{k}) * a{k}",
-            f"        {p01} = (1.0 - k{k}) * b{k}",
-            f"        {p11} = c{k} - l{k} * b{k}",
-            f"    {n} = min({n} + 1, 2)",
-            f"    {stamp} = s[{i}]",
-            f"{v} = NAN",
-            f"if {good} and {n} >= 2:",
-            f"    h{k} = (t + {node.span_ns} - {stamp}) / 1e9",
-            f"    {v} = {y} + h{k} * {w} + {node.kappa!r} * np.sqrt({p00} + 2.0 * h{k} * {p01}"
-            f" + h{k} * h{k} * {p11} + {q!r} * h{k} * h{k} * h{k} / 3.0)",
-            f"    {v} = {v} if {v} {beyond} {z} else {z}",
         )
 
     def _rate(self, x: Measured, v: str) -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from rig.core.errors import UsageError
+from rig.core.quantity import same_dimension
 from safety_monitor.nodes import (
     FOREVER,
     Absolute,
@@ -22,6 +23,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Stiffness,
     Times,
     Unanswered,
     Unchanged,
@@ -98,6 +100,21 @@ def _ahead(x: Measured, span_ns: int, kappa: Numeric, walk: Numeric) -> Node:
     return Ahead(x, span_ns, kappa.value, per_s.value, x.unit)
 
 
+def _stiffness(x: Measured, speed: Measured, touch: Numeric, most: Numeric) -> Node:
+    if not same_dimension(speed.unit, "m/s"):
+        raise UsageError(f"{speed.channel} is no speed, its unit is {speed.unit}")
+    from_ = converted(touch, x.unit)
+    per_m = converted(most, composed(x.unit, "/", "m"))
+    if not (isinstance(from_, Constant) and isinstance(per_m, Constant) and per_m.value > 0):
+        raise UsageError("touch and largest stiffness are quantities, as in stiffness(f, v, 0.3 N, 75 N/mm)")
+    if not from_.value > x.noise:
+        raise UsageError(f"a touch of {from_.value:g} {x.unit} is lost in the noise of {x.channel}")
+    metres = converted(speed, "m/s")
+    if metres is not speed:
+        raise UsageError(f"{speed.channel} must be in m/s")
+    return Stiffness(x, speed, from_.value, per_m.value, "N/m" if x.unit == "N" else per_m.unit)
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "abs": Function((Takes.NUMBER,), lambda x: Absolute(x, x.unit), "magnitude"),
     "min": Function((Takes.NUMBER, Takes.NUMBER), _extreme("min"), "the smallest now", many=True),
@@ -133,6 +150,11 @@ FUNCTIONS: Mapping[str, Function] = {
         (Takes.CHANNEL, Takes.SPAN, Takes.NUMBER, Takes.NUMBER),
         _ahead,
         "what it may reach in the time: mean plus so many deviations, the slope walking so far in 1 s",
+    ),
+    "stiffness": Function(
+        (Takes.CHANNEL, Takes.CHANNEL, Takes.NUMBER, Takes.NUMBER),
+        _stiffness,
+        "force gained over way made since the force was last under the touch; at most the last",
     ),
     "since": Function(
         (Takes.TRUTH, Takes.TRUTH, Takes.SPAN),

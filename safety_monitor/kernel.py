@@ -13,7 +13,7 @@ import numpy as np
 
 from rig.core.channel import FloatArray, IntArray, Layout
 from safety_monitor.emitter import NEVER, Emitter
-from safety_monitor.nodes import Truth
+from safety_monitor.nodes import Truth, channels
 
 SANE_NS = 1 << 60
 """Trial times beyond this, about 36 years, are a broken clock."""
@@ -37,8 +37,25 @@ class Word(NamedTuple):
 
 WORD = Word()
 WORDS = len(WORD)
+
+
+class Arrival(NamedTuple):
+    """Columns of a channel's row of how its samples arrive, in the integer state."""
+
+    column: int = 0  # of the channel in the layout
+    stamp: int = 1  # of the sample at the last tick
+    newest: int = 2  # newest stamp so far, NEVER before the first
+    oldest_ns: int = 3  # a sample older than this when it arrives is late
+    late: int = 4  # samples that came late, but in order
+    duplicate: int = 5  # samples with the stamp of the one before and another value
+    disordered: int = 6  # samples with a stamp before one that had already come
+
+
+ARRIVAL = Arrival()
+ARRIVALS = len(ARRIVAL)
 TICKS, NOW, FROZEN, BACKWARDS, BUSY = 0, 1, 2, 3, 5
-HEAD = 6  # words before the first rule; one of them is the emitter's
+LATE, DUPLICATE, DISORDERED = 6, 7, 8  # over all channels
+HEAD = 9  # words before the first rule; one of them is the emitter's
 
 
 class Timing(NamedTuple):
@@ -59,6 +76,8 @@ class Program:
         floats: Initial float state.
         integers: Initial integer state.
         rules: Column in ``integers`` of the first rule's row of `WORDS` words.
+        arrivals: Column in ``integers`` of the first channel's row of `ARRIVALS` words.
+        watched: How many channels have such a row: those the rules read.
         seen: Columns in ``floats`` and ``integers`` where the inputs of the last change are kept:
             values; sampled times, then quality.
     """
@@ -67,6 +86,8 @@ class Program:
     floats: FloatArray
     integers: IntArray
     rules: int
+    arrivals: int
+    watched: int
     seen: tuple[int, int]
 
     def row(self, rule: int) -> slice:
@@ -98,6 +119,23 @@ def step(t, x, s, q, F, I):
     I[{frozen}] = I[{frozen}] + 1 if t == last else 0
     sane = sane & (I[{frozen}] <= {frozen_ticks})
     I[{now}] = t
+    for j in range({watched}):  # whatever a sample's stamp, its value is judged below: no spike is dropped
+        w = {arrivals} + j * {arrival_words}
+        c = I[w]
+        if s[c] == I[w + {a.stamp}]:
+            if (x[c] != F[{kept} + j]) & ((x[c] == x[c]) | (F[{kept} + j] == F[{kept} + j])):
+                I[w + {a.duplicate}] += 1
+                I[{duplicate}] += 1
+        elif s[c] < I[w + {a.newest}]:
+            I[w + {a.disordered}] += 1
+            I[{disordered}] += 1
+        else:
+            if (t - s[c] > I[w + {a.oldest_ns}]) & (I[w + {a.newest}] != NEVER):
+                I[w + {a.late}] += 1
+                I[{late}] += 1
+            I[w + {a.newest}] = s[c]
+        I[w + {a.stamp}] = s[c]
+        F[{kept} + j] = x[c]
 {body}
     if (alarm == 0) & (I[{busy}] == 0):  # as on nearly every tick
         return 0
@@ -115,7 +153,8 @@ def step(t, x, s, q, F, I):
         elif raw == 2:
             first = t if n == 1 else last
             unknown = first if I[w + {w.unknown_since}] == NEVER else I[w + {w.unknown_since}]
-            if (before == 0) & (n > 1) & (t - unknown >= I[w + {w.grace_ns}]):
+            # A clock that has stopped or runs backwards measures no grace: it is over.
+            if (before == 0) & (n > 1) & ((t - unknown >= I[w + {w.grace_ns}]) | (I[{frozen}] > {frozen_ticks})):
                 after = 2
         elif before != 0:
             clear = last if I[w + {w.clear_since}] == NEVER else I[w + {w.clear_since}]
@@ -160,13 +199,25 @@ def compile_source(violations: Sequence[Truth], timings: Sequence[Timing], layou
         m, y = emitter.truth(violated)
         raw = f"I[{rules + r * WORDS + WORD.raw}]"
         emitter.say(f"{raw} = 1 if {m} else (2 if {y} else 0)", f"alarm = alarm | {raw}")
+    read = sorted({layout.index(name) for violated in violations for name in channels(violated)})
+    arrivals, kept = len(emitter.integers), len(emitter.floats)
+    for c in read:
+        emitter.integers += [c, NEVER, NEVER, _oldest_ns(layout, c), 0, 0, 0]
+        emitter.floats.append(np.nan)
     seen = len(emitter.floats), len(emitter.integers)
     source = _MODULE.format(
         never=NEVER, sane=SANE_NS, frozen_ticks=FROZEN_TICKS, now=NOW, ticks=TICKS, frozen=FROZEN,
         backwards=BACKWARDS, busy=BUSY, body="\n".join(f"    {line}" for line in emitter.lines),
         count=len(violations), rules=rules, words=WORDS, w=WORD, channels=len(layout), seen_float=seen[0],
-        seen_int=seen[1],
+        seen_int=seen[1], watched=len(read), arrivals=arrivals, arrival_words=ARRIVALS, a=ARRIVAL, kept=kept,
+        late=LATE, duplicate=DUPLICATE, disordered=DISORDERED,
     )  # fmt: skip
     floats = np.array([*emitter.floats, *([np.nan] * len(layout))])
     integers = np.array([*emitter.integers, *([0] * (2 * len(layout)))], np.int64)
-    return Program(source, floats, integers, rules, seen)
+    return Program(source, floats, integers, rules, arrivals, len(read), seen)
+
+
+def _oldest_ns(layout: Layout, column: int) -> int:
+    """Return how old a sample of a healthy channel is at most when it arrives: a period, its latency."""
+    channel = layout.channels[column]
+    return round((channel.period_s + channel.latency_s) * 1e9)

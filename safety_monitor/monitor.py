@@ -1,7 +1,7 @@
 """The monitor: one rule set watching one bench, tick by tick, and what it has to say."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,7 +11,7 @@ from rig.core.channel import ByteArray, FloatArray, IntArray, Layout, Snapshot, 
 from rig.core.errors import UsageError
 from rig.core.watch import KernelFunction, Watch
 from safety_monitor.cache import load_kernel, load_module
-from safety_monitor.kernel import NOW, TICKS, WORD, Program, compile_source
+from safety_monitor.kernel import ARRIVAL, ARRIVALS, NOW, TICKS, WORD, Program, compile_source
 from safety_monitor.nodes import Compare, Measured, walk
 from safety_monitor.rule import Rule, RuleSet
 from safety_monitor.selftest import SelfTest, self_test
@@ -29,6 +29,21 @@ class Saved:
     digest: str
     floats: FloatArray
     integers: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """How the samples of one channel have come so far; each was judged when it came, whatever its stamp.
+
+    Attributes:
+        late: In order, but older than a healthy sample can be.
+        duplicate: With the stamp of the one before, and another value: both count.
+        disordered: With a stamp before one that had already come.
+    """
+
+    late: int
+    duplicate: int
+    disordered: int
 
 
 class Monitor:
@@ -99,6 +114,15 @@ class Monitor:
             for rule, row in zip(self.rules.rules, self._rows(self.watch.integers), strict=True)
         ]
         return self._verdicts(latched, self._seen())
+
+    def arrivals(self) -> Mapping[str, Arrivals]:
+        """Return how the samples of every channel that the rules read have come since the start."""
+        first, n = self.program.arrivals, self.program.watched
+        rows = self.watch.integers[first : first + n * ARRIVALS].reshape(n, ARRIVALS)
+        names = [c.name for c in self._layout]
+        return {
+            names[int(row[ARRIVAL.column])]: Arrivals(*(int(v) for v in row[ARRIVAL.late :])) for row in rows
+        }
 
     def preview(self, snapshot: Snapshot) -> tuple[Verdict, ...]:
         """Return the rules that would not hold if ``snapshot`` were the next tick.

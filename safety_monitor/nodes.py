@@ -142,6 +142,30 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
+class Stiffness:
+    """How stiff is what a tool presses on: force gained over way made since it was last not touched.
+
+    The way is the speed added up tick by tick (each tick's speed over the time since the tick before).
+    None, 0, while the force is at most ``touch``; ``most`` while the tool has made too little way to tell
+    anything less. Unknown while either reading is, and while one has been since the touch began: how far
+    the tool has come is then not known.
+
+    Attributes:
+        x: The force.
+        speed: Speed of the tool along the way, never negative.
+        touch: Force from which the tool touches something, in the force's unit.
+        most: The stiffest thing there is, in ``unit``.
+        unit: The force's unit per metre.
+    """
+
+    x: Measured
+    speed: Measured
+    touch: float
+    most: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """A comparison of two numbers of one unit; unknown when either is."""
 
@@ -235,7 +259,8 @@ class Valid:
 
 Numeric = (
     Constant | Measured | Arithmetic | Absolute | Extreme | Rate | Window | Age | Unchanged | Times | Ahead
-)
+    | Stiffness
+)  # fmt: skip
 Truth = Compare | Not | And | Or | Held | Within | Since | Unanswered | Begins | Rises | Changes | Valid
 Node = Numeric | Truth
 
@@ -253,6 +278,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return truths
         case Since(x=x, start=start):
             return (x, start)
+        case Stiffness(x=x, speed=speed):
+            return (x, speed)
         case Unanswered(call=call, answer=answer):
             return (call, answer)
         case _:

@@ -217,7 +217,7 @@ class Parser:
             return names.measured(token.text)
         known = [*names.allowed(), *names.limits]
         close = get_close_matches(token.text, known, n=3) or sorted(known)
-        kind = "limit" if token.text.startswith("limit.") else "channel"
+        kind = {"limit": "limit", "predict": "prediction"}.get(token.text.split(".")[0], "channel")
         raise mistake(self._text, token.column, f"unknown {kind} {token.text!r}; known: {', '.join(close)}")
 
     def _called(self, token: Token) -> Node:

@@ -27,7 +27,7 @@ from safety_monitor.rules import load_rules
 
 WATCHDOG_NS = 20_000_000
 """Without a sign of life for this long the monitor counts as dead."""
-START_S = 60.0
+START_S = 180.0  # the first time a rule set is compiled, on a busy machine
 PRIORITY = 50
 Companion = Callable[[Callable[[], bool], Callable[[], bool]], None]
 """Runs in a thread beside the loop, in its process; asks whether the loop lives, and whether it has stopped."""
@@ -57,10 +57,16 @@ KINDS = ("changed", "overrun", "missed")
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """How the monitor process is doing: rows taken and lost, overruns, its worst tick, its priority."""
+    """How the monitor process is doing: rows taken and lost, overruns, its worst tick, its priority.
+
+    ``late``, ``duplicate`` and ``disordered`` are samples (see `safety_monitor.monitor.Arrivals`).
+    """
 
     taken: int
     missed: int
+    late: int
+    duplicate: int
+    disordered: int
     overruns: int
     worst_tick_ns: int
     priority: str
@@ -160,10 +166,15 @@ class RemoteMonitor:
 
     def vitals(self) -> Vitals:
         """Return how the process is doing."""
-        taken, missed, overruns, worst_ns = (
-            word(self._rows, w) for w in (WORD.tail, WORD.missed, WORD.overruns, WORD.worst_ns)
-        )
-        return Vitals(taken, missed, overruns, worst_ns, self._priority)
+
+        def at(i: int) -> int:
+            return word(self._rows, i)
+
+        return Vitals(
+            taken=at(WORD.tail), missed=at(WORD.missed), late=at(WORD.late), duplicate=at(WORD.duplicate),
+            disordered=at(WORD.disordered), overruns=at(WORD.overruns), worst_tick_ns=at(WORD.worst_ns),
+            priority=self._priority,
+        )  # fmt: skip
 
 
 def _main(

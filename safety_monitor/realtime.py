@@ -12,9 +12,9 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from rig.core.watch import KERNEL, Watch
+from safety_monitor.kernel import DISORDERED, DUPLICATE, LATE, Program
 from safety_monitor.kernel import WORD as RULE
 from safety_monitor.kernel import WORDS as RULE_WORDS
-from safety_monitor.kernel import Program
 from safety_monitor.ring import EVENTS, WORD, Rows, load_acquire, store_release
 from safety_monitor.rule import ACTUATING, Response, RuleSet
 
@@ -143,6 +143,8 @@ def _run(kernel, rows, floats, integers, fresh_floats, fresh_integers, first, ef
                 words[WORD.stop_ns] = _now(clock)
             store_release(words, WORD.permit, 1 if effect == FREE else 0)
             store_release(words, WORD.stopped, 1 if latched else 0)
+        words[WORD.late], words[WORD.duplicate] = integers[LATE], integers[DUPLICATE]
+        words[WORD.disordered] = integers[DISORDERED]
         last_ns = _now(clock)
         store_release(words, WORD.tail, tail)
         if changed != 0:

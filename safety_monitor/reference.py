@@ -33,6 +33,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Stiffness,
     Times,
     Truth,
     Unanswered,
@@ -115,6 +116,8 @@ class Reference:
                 return self._rate(x, k)
             case Ahead():
                 return self._ahead(node, k)
+            case Stiffness():
+                return self._stiffness(node, k)
             case Times(x=x, span_ns=span_ns):
                 began = [self.truth(Begins(x), j) for j in self._window(k, span_ns)]
                 return math.nan if None in began else float(min(began.count(True), MOST_TIMES))
@@ -167,6 +170,20 @@ class Reference:
         reach = float(mean[0] + node.kappa * math.sqrt(spread[0, 0]))
         now = self.number(x, k)
         return max(now, reach) if node.kappa >= 0 else min(now, reach)
+
+    def _stiffness(self, node: Stiffness, k: int) -> float:
+        force = self.number(node.x, k)
+        free = [j for j in range(k + 1) if self.number(node.x, j) <= node.touch]  # NaN is not free
+        if k in free:
+            return 0.0
+        since = range(free[-1] + 1 if free else 0, k + 1)
+        if any(math.isnan(self.number(x, j)) for j in since for x in (node.x, node.speed)):
+            return math.nan
+        way = 0.0
+        for j in since:
+            way += self.number(node.speed, j) * ((self._t[j] - self._t[j - 1]) / 1e9 if j else 0.0)
+        gained = force - node.touch
+        return node.most if way * node.most <= gained else gained / way
 
     def _truth(self, node: Truth, k: int) -> Ternary:
         match node:

@@ -40,6 +40,9 @@ class Word(NamedTuple):
     events: int = 24  # event rows published so far
     resets: int = 25  # resets carried out
     stopped: int = 26  # 1 once a rule has stopped the trial for good, until a reset
+    late: int = 27  # samples that came late
+    duplicate: int = 28  # samples with the stamp of the one before and another value
+    disordered: int = 29  # samples with a stamp before one that had already come
 
 
 WORD = Word()

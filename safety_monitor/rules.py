@@ -9,6 +9,7 @@ from pathlib import Path
 from rig.core.channel import Layout
 from rig.core.errors import unknown
 from safety_monitor.limits import Limit, constants, limit_files, load_limits
+from safety_monitor.predictions import constants_of, load_predictions, prediction_files
 from safety_monitor.rule import ACTUATING, Response, Rule, RuleSet
 from safety_monitor.rule_file import also, read_rules
 
@@ -54,7 +55,8 @@ def load_rules(
         ConfigError: If anything in the files cannot be; all mistakes of a file at once.
     """
     limits = load_limits(limit_files() if limit_paths is None else limit_paths)
-    rules, order = read_rules(paths, layout, constants(limits))
+    predictions = load_predictions(prediction_files())
+    rules, order = read_rules(paths, layout, {**constants(limits), **constants_of(predictions)})
     return RuleSet(rules, order, layout, _digest(rules, order, limits, layout))
 
 

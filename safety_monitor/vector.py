@@ -32,6 +32,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Stiffness,
     Times,
     Truth,
     Unanswered,
@@ -173,6 +174,8 @@ class Evaluation:
                 return self._rate(node)
             case Ahead():
                 return self._ahead(node)
+            case Stiffness():
+                return self._stiffness(node)
             case Times(x=x, span_ns=span_ns):
                 return self._times(self.truth(Begins(x)), span_ns)
 
@@ -204,16 +207,36 @@ class Evaluation:
         times[_within(began.may & ~began.must, t, span_ns)] = np.nan
         return times
 
-    def _ahead(self, node: Ahead) -> FloatArray:
+    def forecast(self, node: Ahead) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation of a prediction at every tick, shape (n,), whatever its kappa."""
         value, stamp, t = self.number(node.x), self._sampled(node.x), self.trace.t_ns
-        ahead, state = np.full(len(value), np.nan), Filter(node.x.noise, node.walk)
+        mean, deviation = np.full(len(value), np.nan), np.full(len(value), np.nan)
+        state = Filter(node.x.noise, node.walk)
         for k in np.flatnonzero(~np.isnan(value)):
-            z, at_ns = float(value[k]), int(t[k]) + node.span_ns
-            state.take(z, int(stamp[k]))
+            state.take(float(value[k]), int(stamp[k]))
             if state.samples >= 2:
-                reach = state.mean(at_ns) + node.kappa * state.deviation(at_ns)
-                ahead[k] = max(z, reach) if node.kappa >= 0 else min(z, reach)
+                at_ns = int(t[k]) + node.span_ns
+                mean[k], deviation[k] = state.mean(at_ns), state.deviation(at_ns)
+        return mean, deviation
+
+    def _ahead(self, node: Ahead) -> FloatArray:
+        (mean, deviation), value = self.forecast(node), self.number(node.x)
+        pick = np.maximum if node.kappa >= 0 else np.minimum
+        ahead: FloatArray = pick(value, mean + node.kappa * deviation)
         return ahead
+
+    def _stiffness(self, node: Stiffness) -> FloatArray:
+        force, speed, t = self.number(node.x), self.number(node.speed), self.trace.t_ns
+        stiffness = np.zeros(len(force))
+        way = 0.0  # NaN from the first unknown of a touch on
+        for k in np.flatnonzero(~(force <= node.touch)):
+            if k == 0 or force[k - 1] <= node.touch:
+                way = 0.0
+            step_s = (t[k] - t[k - 1]) / NS_PER_S if k else 0.0
+            way += speed[k] * step_s if not np.isnan(force[k]) else np.nan
+            gained = force[k] - node.touch
+            stiffness[k] = node.most if way * node.most <= gained else gained / way
+        return stiffness
 
     def _rate(self, node: Rate) -> FloatArray:
         value, stamp = self.number(node.x), self._sampled(node.x)

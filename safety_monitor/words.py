@@ -26,6 +26,7 @@ from safety_monitor.nodes import (
     Rate,
     Rises,
     Since,
+    Stiffness,
     Times,
     Unanswered,
     Unchanged,
@@ -141,6 +142,9 @@ class Speaker:
                 return f"the time {self.words(x)} has not changed"
             case Ahead(x=x, span_ns=span_ns, kappa=kappa):
                 return f"what {self.words(x)} may reach in {span(span_ns)} ({kappa:+g} deviations)"
+            case Stiffness(x=x, touch=touch, most=most, unit=unit):
+                least = f"from {quantity(touch, x.unit)} on, at most {quantity(most, unit)}"
+                return f"the stiffness of what {self.words(x)} presses on ({least})"
             case Times(x=x, span_ns=span_ns):
                 return f"how often in the last {span(span_ns)} it began that {self.words(x)}"
             case _:

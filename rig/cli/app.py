@@ -394,6 +394,21 @@ def rules_check(
     return check_files(files, bench, as_json)
 
 
+@rules_app.command("calibrate")
+def rules_calibrate(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of shadow trials held out for it.", show_default=False)
+    ],
+    prediction: Annotated[str, typer.Argument(help="Id in the calibration file.", show_default=False)],
+    budget: Annotated[float, typer.Option(help="Needless interruptions per hour allowed.", min=1e-6)] = 0.1,
+    as_json: Json = False,
+) -> int:
+    """Calibrate a predictor's kappa on harmless trials; prints the lines of its entry."""
+    from rig.cli.operating import show_calibration
+
+    return show_calibration(folder, prediction, budget, as_json)
+
+
 @rules_app.command("coverage")
 def rules_coverage(
     folder: Annotated[Path, typer.Argument(help="A folder of records.", show_default=False)],

@@ -48,9 +48,20 @@ def timeliness(
     list_all: Annotated[bool, typer.Option("--list", help="Also list every hazard.")] = False,
     pool: Annotated[bool, typer.Option("--pool", help="Pool trials of different configurations.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.", min=0)] = 0,
+    curve: Annotated[
+        str | None,
+        typer.Option(
+            help="Operating curve of one predicting rule, as TASK/RULE, instead.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Score the monitor on twins: was it in time, and how often did it step in for nothing?"""
+    if curve is not None:
+        from rig.cli.operating import show_curve
+
+        task, _, rule = curve.partition("/")
+        return show_curve(records, task, rule, seed=seed, as_json=as_json)
     from rig.cli.timeliness import show_timeliness
 
     return show_timeliness(records, seed=seed, pool=pool, list_all=list_all, as_json=as_json)

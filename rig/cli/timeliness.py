@@ -57,7 +57,7 @@ def _in_time(found: Timeliness) -> Table:
     for name, r in _groups(found):
         if r.classes:
             counts = [str(r.classes.get(kind, 0) or "") for kind, _ in CLASSES]
-            table.add_row(name, _rate(r.timely), *counts, _spread(r.lead))
+            table.add_row(name, rate_in_words(r.timely), *counts, spread_in_words(r.lead))
     return table
 
 
@@ -71,7 +71,7 @@ def _needless(found: Timeliness) -> Table:
                 str(r.interruptions.get(k, 0) or "")
                 for k in (Interruption.NUISANCE, Interruption.NEAR_MISS, Interruption.FAIL_SAFE)
             ]
-            table.add_row(name, f"{r.per_hour.hours:.4g}", _per_hour(r.per_hour), *kinds)
+            table.add_row(name, f"{r.per_hour.hours:.4g}", per_hour_in_words(r.per_hour), *kinds)
     return table
 
 
@@ -87,7 +87,7 @@ def _print_rest(console: Console, found: Timeliness) -> None:
     rules = ", ".join(f"{n} x {rule}" for rule, n in sorted(found.needless.items(), key=lambda x: -x[1]))
     console.print(f"Needless interruptions by rule: {rules or 'none'}")
     console.print(
-        f"Needless calls for a person per hour: {_per_hour(found.calls)}; advice: {_per_hour(found.advice)}"
+        f"Needless calls for a person per hour: {per_hour_in_words(found.calls)}; advice: {per_hour_in_words(found.advice)}"
     )
     _print_headlines(console, found)
     if lost := whole.classes.get(Timing.UNPREVENTABLE, 0):
@@ -160,13 +160,15 @@ def _hazards(found: Timeliness) -> Table:
     return table
 
 
-def _rate(rate: Rate) -> str:
+def rate_in_words(rate: Rate) -> str:
+    """Return a rate with its exact interval."""
     if rate.value is None or rate.exact is None:
         return "no hazard"
     return f"{rate.hits}/{rate.of} = {percent(rate.value)} ({percent(rate.exact.low)} to {percent(rate.exact.high)})"
 
 
-def _per_hour(rate: PerHour) -> str:
+def per_hour_in_words(rate: PerHour) -> str:
+    """Return a rate per hour with its exact interval."""
     if rate.value is None or rate.exact is None:
         return "no harmless time"
     return f"{rate.events} = {rate.value:.3g} ({rate.exact.low:.2g} to {rate.exact.high:.2g})"
@@ -176,7 +178,8 @@ def _share(value: float | None) -> str:
     return "unknown" if value is None else percent(value)
 
 
-def _spread(lead: Spread) -> str:
+def spread_in_words(lead: Spread) -> str:
+    """Return median and least of some times; empty where there were none."""
     return "" if lead.median is None else f"{lead.median:.3g} s (least {lead.least:.3g} s)"
 
 

@@ -58,6 +58,7 @@ def numbers(draw, depth=2):
             st.builds(lambda op, x, y: n.Arithmetic(op, x, y, "N"), st.sampled_from("+-*/"), inner, inner),
             inner.map(lambda x: n.Absolute(x, "N")),
             st.builds(n.Times, flag, SPANS),
+            st.builds(lambda x, v: n.Stiffness(x, v, 0.5, 800.0, "N"), CHANNELS, CHANNELS),
             st.builds(
                 lambda op, x, y: n.Extreme(op, (x, y), "N"), st.sampled_from(["min", "max"]), inner, inner
             ),

@@ -11,7 +11,17 @@ import pytest
 from rig.core.channel import Layout, Trace
 from safety_monitor import nodes as n
 from safety_monitor.emitter import OVERFLOWS
-from safety_monitor.kernel import BACKWARDS, WORD, Timing, compile_source
+from safety_monitor.kernel import (
+    ARRIVAL,
+    ARRIVALS,
+    BACKWARDS,
+    DISORDERED,
+    DUPLICATE,
+    LATE,
+    WORD,
+    Timing,
+    compile_source,
+)  # fmt: skip
 from safety_monitor.reference import Reference
 from tests.safety_monitor.attention import attention
 from tests.safety_monitor.machines import as_python
@@ -49,6 +59,7 @@ KINDS = (
     n.Rises(A),
     n.Changes(B),
     n.Valid(C),
+    n.Compare(">=", n.Stiffness(A, B, 1.0, 800.0, "N/m"), n.Constant(500.0, "N/m")),
 )
 EVERY_KIND = (*KINDS, *map(n.Not, KINDS))  # both tracks of every kind decide a verdict
 TIMING = Timing(2 * MS, 3 * MS, 4 * MS)
@@ -117,7 +128,37 @@ def differs(subject, step):
                 return True
             if bool(asked) != changed[k] or (asked and not _kept(program, trace, k, floats, integers)):
                 return True
-    return subject is ALL and (_clock_differs(step) or _memory_differs(step))
+    return subject is ALL and (_clock_differs(step) or _memory_differs(step) or _arrivals_differ(step))
+
+
+def _arrivals_differ(step):
+    """Return whether samples are counted otherwise than by their definition, channel by channel."""
+    rng, t = np.random.default_rng(4), np.arange(60) * MS
+    lag = rng.choice([0, 0, MS, 2 * MS, 9 * MS], (60, len(LAYOUT)))
+    values = rng.choice([1.0, 2.0, np.nan], (60, len(LAYOUT)))
+    floats, integers = PROGRAM.floats.copy(), PROGRAM.integers.copy()
+    for k in range(60):
+        with np.errstate(all="ignore"):
+            step(int(t[k]), values[k], t[k] - lag[k], np.zeros(len(LAYOUT), np.uint8), floats, integers)
+    totals = np.zeros(3, np.int64)
+    for j in range(PROGRAM.watched):
+        row = integers[PROGRAM.arrivals + j * ARRIVALS :][:ARRIVALS]
+        c = int(row[ARRIVAL.column])
+        oldest = round((LAYOUT.channels[c].period_s + LAYOUT.channels[c].latency_s) * 1e9)
+        stamps = [int(s) for s in t - lag[:, c]]
+        late = duplicate = disordered = 0
+        for k in range(1, 60):
+            value, before = values[k, c], values[k - 1, c]
+            if stamps[k] == stamps[k - 1]:
+                duplicate += not (value == before or (np.isnan(value) and np.isnan(before)))
+            elif stamps[k] < max(stamps[:k]):
+                disordered += 1
+            else:
+                late += t[k] - stamps[k] > oldest
+        if list(row[ARRIVAL.late :]) != [late, duplicate, disordered]:
+            return True
+        totals += [late, duplicate, disordered]
+    return list(integers[[LATE, DUPLICATE, DISORDERED]]) != list(totals)
 
 
 def _kept(program, trace, k, floats, integers):
@@ -181,9 +222,22 @@ def _clock_differs(step):
             said.append(int(integers[PROGRAM.row(r)][WORD.raw]))
         return said if integers[BACKWARDS] == said.count(0) - max(0, len(times) - 101) else []
 
+    def attended(value):
+        """Return the attention to ``a > 1`` while the clock stands still."""
+        floats, integers = PROGRAM.floats.copy(), PROGRAM.integers.copy()
+        said, quality = [], np.zeros(len(LAYOUT), np.uint8)
+        for _ in range(106):
+            with np.errstate(all="ignore"):
+                step(
+                    0, np.full(len(LAYOUT), value), np.zeros(len(LAYOUT), np.int64), quality, floats, integers
+                )
+            said.append(int(integers[PROGRAM.row(EVERY_KIND.index(n.Within(P, SPAN)))][WORD.attention]))
+        return said
+
     still = [1] * 101 + [0] * 5
     return not (
-        raws([0, MS, MS - 1, 2 * MS]) == [1, 1, 0, 1]
+        attended(0.0) == attended(np.nan) == [0] * 101 + [2] * 5
+        and raws([0, MS, MS - 1, 2 * MS]) == [1, 1, 0, 1]
         and raws([2**60 - 1]) == [1]
         and raws([2**60]) == [0]
         and raws([-(2**60) + 1]) == [1]

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from running import ran, spec_of, with_agent
 
 from rig.core.agent import Decision
 from rig.core.bench import load_bench
-from rig.core.channel import Trace
+from rig.core.channel import Layout, Trace
 from rig.core.event import Kind
 from rig.core.tools import Act, Finish, MoveTo
 from rig.trial import run
@@ -19,32 +17,36 @@ from rig.trial.profiles import FACE_M, LIPS_M, SHARES, profiles, profiles_under
 from safety_monitor.limits import limit_files, load_limits
 from safety_monitor.rules import ACTUATING, load_rules, rule_files
 from safety_monitor.vector import Evaluation
+from tasks.suite import load_task, task_names
 
-BENCH = load_bench("sim")
 LIMITS = load_limits(limit_files())
-TASKS = sorted(
-    p.stem for p in Path(str(files("safety_monitor") / "rules")).glob("*.toml") if p.stem != "common"
-)
+TASKS = sorted(task_names())
 NOISE = 5.0  # standard deviations of the speed and of the gap
 
 
-def moving(cases: Sequence[tuple[float, float]]) -> Trace:
+def layout_of(task: str) -> Layout:
+    return load_bench(load_task(task).bench("sim")).layout
+
+
+def moving(layout: Layout, cases: Sequence[tuple[float, float]]) -> Trace:
     """Return a spoon on its way to an open mouth, all else unknown: (speed m/s, gap m) tick by tick."""
-    values = np.full((len(cases), len(BENCH.layout)), np.nan)
+    values = np.full((len(cases), len(layout)), np.nan)
     known = {"intent.mouth": 1.0, "mouth.opening": 0.035, "wrist.force": 0.0, "intent.push": 1.0}
     for name, value in known.items():
-        values[:, BENCH.layout.index(name)] = value
+        if name in layout:
+            values[:, layout.index(name)] = value
     for j, name in enumerate(("spoon.speed", "face.gap")):
-        values[:, BENCH.layout.index(name)] = [case[j] for case in cases]
+        values[:, layout.index(name)] = [case[j] for case in cases]
     t_ns = np.arange(len(cases)) * 1_000_000_000
     stamps = np.repeat(t_ns[:, None], values.shape[1], axis=1)
-    return Trace(BENCH.layout, t_ns, values, stamps, np.zeros(values.shape, np.uint8))
+    return Trace(layout, t_ns, values, stamps, np.zeros(values.shape, np.uint8))
 
 
 def stopped_by(task: str, cases: Sequence[tuple[float, float]]) -> set[str]:
     """Return the actuating rules on speed that a moving spoon surely breaks."""
-    said = Evaluation(moving(cases))
-    rules = load_rules(rule_files(task), BENCH.layout).rules
+    layout = layout_of(task)
+    said = Evaluation(moving(layout, cases))
+    rules = load_rules(rule_files(task), layout).rules
     speedy = [r for r in rules if r.response in ACTUATING and "spoon.speed" in r.channels]
     return {r.id for r in speedy if said.truth(r.violated).must.any()}
 
@@ -53,7 +55,10 @@ def stopped_by(task: str, cases: Sequence[tuple[float, float]]) -> set[str]:
 @pytest.mark.parametrize("name", [*SHARES, "into_mouth"])
 def test_no_shipped_rule_stops_a_shipped_profile(name, task):
     """At every distance, at the profile's own speed, with noise and as late as the camera sees it."""
-    speed, gap = BENCH.layout["spoon.speed"], BENCH.layout["face.gap"]
+    layout = layout_of(task)
+    if "spoon.speed" not in layout or "face.gap" not in layout:
+        return  # nothing on this bench comes near a face
+    speed, gap = layout["spoon.speed"], layout["face.gap"]
     begins, cases = 0.003, []
     for ends, most in profiles()[name]:
         shown = most + NOISE * (speed.noise + speed.resolution)
