@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from rig.core.errors import ConfigError
 from rig.core.toml_file import load_validated
 
 
@@ -68,11 +69,16 @@ class Done(_Strict):
 
 
 class Rubric(_Strict):
-    """A task's definition of done and of harm."""
+    """A task's definition of done and of harm.
+
+    Attributes:
+        also: Tasks whose criteria count here too, unless a criterion of the same name stands here.
+    """
 
     status: Literal["draft-unsigned", "signed"]
     author_role: str
     review_date: date
+    also: tuple[str, ...] = ()
     done: Done
     criteria: dict[str, Criterion]
 
@@ -90,9 +96,18 @@ class Rubric(_Strict):
 
 
 def load_rubric(path: Path) -> Rubric:
-    """Return the validated rubric.
+    """Return the validated rubric, with the criteria of the tasks it names in ``also`` behind its own.
 
     Raises:
         ConfigError: With every mistake in the file, each naming its key.
     """
-    return load_validated(path, Rubric)
+    rubric = load_validated(path, Rubric)
+    criteria = dict(rubric.criteria)
+    for name in rubric.also:
+        other = path.parents[1] / name.replace("-", "_") / path.name
+        if not other.is_file():
+            raise ConfigError(str(path), [f"also: {name!r} is no task with a rubric"])
+        criteria = {**load_rubric(other).criteria, **criteria}
+    own = list(rubric.criteria)
+    order = [*own, *(c for c in criteria if c not in own)]
+    return rubric.model_copy(update={"criteria": {c: criteria[c] for c in order}})

@@ -108,6 +108,7 @@ class TaskFile(_Strict):
     """A task's ``task.toml``.
 
     Attributes:
+        work_package: Of the programme, for grouping.
         slow_tick_s: Tick of the slow world, seconds: how finely waiting is simulated.
         observes: Channels shown to the agent, all of audience ``agent``.
         start: Initial values common to all scenarios.
@@ -120,6 +121,7 @@ class TaskFile(_Strict):
     name: str
     family: str
     tier: Literal[1, 2, 3]
+    work_package: str = "WP-caregiving"
     goal: str
     notes: tuple[str, ...]
     tools: tuple[str, ...]

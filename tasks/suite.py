@@ -16,6 +16,8 @@ from tasks.dress_sleeve import person as dress_sleeve
 from tasks.dress_sleeve.person import DressSleevePerson
 from tasks.drink_assist import person as drink_assist
 from tasks.drink_assist.person import DrinkAssistPerson
+from tasks.handover import person as handover
+from tasks.handover.person import HandoverPerson
 from tasks.itch_scratch import person as itch_scratch
 from tasks.itch_scratch.person import ItchScratchPerson
 from tasks.persona import Persona, load_persona
@@ -152,6 +154,14 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
     ),
     "bed-watch": (lambda i, rng: BedWatchPerson(i.task.persona, i.length, i.acting, rng), bed_watch.ACTS),
     "oral-medication": (
+        lambda i, rng: Ward(i.records, i.task.persona, i.length, i.acting, rng),
+        resident.ACTS,
+    ),
+    "handover": (
+        lambda i, rng: HandoverPerson(i.task.persona, i.length, i.acting, rng),
+        handover.ACTS,
+    ),
+    "meal-round": (
         lambda i, rng: Ward(i.records, i.task.persona, i.length, i.acting, rng),
         resident.ACTS,
     ),

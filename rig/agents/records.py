@@ -1,17 +1,16 @@
 """What a carer makes of the care records: which dose is due, and what speaks against giving it."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rig.agents.told import Steps, Told
 from rig.core.agent import Observation
 from rig.core.care import DocumentName, Entry, Evidence, evidence_of
-from rig.core.tools import Action, ReadRecord
+from rig.core.tools import ReadRecord
 
 DOCUMENTS: tuple[DocumentName, ...] = ("medication_chart", "care_plan", "hand_over_sheet", "whiteboard")
 INTERVAL_H = 4.0
 """Between two doses where the chart names no interval."""
-
-Steps = Generator[Action, Observation, Observation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,9 @@ class Dose:
 class Reading:
     """Everything that was read, and what follows from it; the newest version of an entry counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Told | None = None) -> None:
         self.entries: dict[str, Entry] = {}
+        self._told = told or Told((), heeds=False)
 
     def read(self, seen: Observation, documents: Sequence[DocumentName] = DOCUMENTS) -> Steps:
         """Read documents about everybody."""
@@ -66,6 +66,27 @@ class Reading:
         due = (e for e in self.entries.values() if e.claim == "dose" and e.document == "medication_chart")
         return list(dict.fromkeys(e.subject for e in due if e.holds_at(now_s)))
 
+    def served(self, subject: str) -> bool:
+        """Return whether somebody's meal is charted."""
+        return any(e.claim in ("eaten", "not_eaten") and e.subject == subject for e in self.entries.values())
+
+    def fasting(self, subject: str, now_s: float) -> bool:
+        """Return whether somebody is to have nothing by mouth, by any document or by what was said."""
+        return bool(self.about("nil_by_mouth", subject, now_s)) or self._told.nil_by_mouth(subject)
+
+    def dispensed(self, subject: str, pack: str) -> bool:
+        """Return whether the carousel's log shows that a dose was dispensed in this job."""
+        return any(
+            e.claim == "dispensed" and (e.subject, e.about) == (subject, pack) for e in self.entries.values()
+        )
+
+    def _charted(self, subject: str, pack: str) -> bool:
+        """Return whether it stands on the chart what became of a dose in this job."""
+        return any(
+            e.claim in ("taken", "refused", "withheld") and (e.subject, e.about) == (subject, pack)
+            for e in self.entries.values()
+        )
+
     def room_of(self, subject: str) -> str:
         """Return the room the whiteboard shows for somebody; empty where it shows none."""
         rooms = (e.about for e in self.entries.values() if e.claim == "room" and e.subject == subject)
@@ -78,7 +99,11 @@ class Reading:
 
     def doses(self, subject: str, now_s: float, slips: frozenset[str]) -> list[Dose]:
         """Return somebody's doses that are due now; whoever slips overlooks what speaks against them."""
-        chart = [e for e in self.about("dose", subject, now_s) if e.document == "medication_chart"]
+        chart = [
+            e
+            for e in self.about("dose", subject, now_s)
+            if e.document == "medication_chart" and not self._charted(subject, e.about)
+        ]
         if "wrong-drug-or-dose" in slips:
             chart = self._from_the_whiteboard(chart, subject, now_s)
         return [
@@ -105,14 +130,14 @@ class Reading:
             if any(now_s - e.written_s < least_s for e in self.about("given", subject, now_s, pack)):
                 return "it was given already"
         if "not-by-mouth" not in slips:
-            if self.about("nil_by_mouth", subject, now_s):
+            if self.fasting(subject, now_s):
                 return "nothing by mouth"
             if self.about("other_route", subject, now_s, pack):
                 return "it goes another way"
         if "allergen" not in slips:
             text = " ".join(e.text for e in self.about("pack", "", now_s, pack))
             allergies = self.about("allergy", subject, now_s)
-            if any(a.about and a.about in text for a in allergies):
+            if any(a.about and a.about in text for a in allergies) or self._told.barred(subject, text):
                 return "an allergy"
         return ""
 

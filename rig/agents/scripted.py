@@ -10,14 +10,16 @@ from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
 from rig.agents.dress_sleeve import dress_sleeve
 from rig.agents.drink_assist import drink_assist
+from rig.agents.handover import handover
 from rig.agents.itch_scratch import itch_scratch
+from rig.agents.meal_round import meal_round
 from rig.agents.mistakes import slip_of, slipping
 from rig.agents.oral_medication import oral_medication
 from rig.agents.sling_transfer import sling_transfer
 from rig.agents.spoon_feed import spoon_feed
 from rig.core.agent import Briefing, Decision, Observation
 from rig.core.errors import UsageError, unknown
-from rig.core.tools import Act, Action, Finish, GiveDrink, MoveTo, SetBed, Stroke
+from rig.core.tools import Act, Action, Finish, Give, GiveDrink, MoveTo, SetBed, Stroke
 
 Policy = Generator[Action, Observation, None]
 POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
@@ -28,6 +30,8 @@ POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
     "oral-medication": oral_medication,
     "sling-transfer": sling_transfer,
     "dress-sleeve": dress_sleeve,
+    "meal-round": meal_round,
+    "handover": handover,
 }
 THINK_SPREAD = 0.25
 
@@ -118,6 +122,8 @@ MISTAKES: Mapping[str, tuple[Action, ...]] = {
     "spoon-feed": (SetBed(part="back", value=30.0),),  # harm with the next bite
     "bed-watch": (Act(skill="turn_left"),),
     "oral-medication": (SetBed(part="back", value=30.0),),  # harm with the next tablets
+    "handover": (Give(do="take_up"), Give(do="reach_out"), Give(do="let_go")),
+    "meal-round": (SetBed(part="back", value=30.0),),  # harm with the next bite
 }
 
 

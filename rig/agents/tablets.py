@@ -50,13 +50,23 @@ def give_due(reading: Reading, subject: str, care: Care, seen: Observation) -> S
     for dose in (d for d in doses if d.against):
         seen = yield from _not_given(dose, "withheld", dose.against)
     due = [d for d in doses if not d.against]
+    if begun := [d for d in due if reading.dispensed(subject, d.pack)]:
+        # Whoever did the job before was cut short between carousel and chart.
+        seen = yield from _go_on(begun, care, seen)
+        due = [d for d in due if d not in begun]
     if not due:
         return seen
     if "unsafe-posture" not in care.slips and seen.readings["bed.back"].value < LOW_DEG:
         yield Say(text="I'll sit you up first.")
         seen = yield SetBed(part="back", value=UPRIGHT_DEG)
     seen = yield from _dispense(reading, due, care, seen)
-    seen = yield from _bring(care, seen)
+    return (yield from _go_on(due, care, seen))
+
+
+def _go_on(due: Sequence[Dose], care: Care, seen: Observation) -> Steps:
+    """Bring what is in the cup or on the spoon, if anything; then chart what became of it."""
+    if seen.readings["spoon.tablets"].value > 0.5 or seen.readings["cup.tablets"].value > 0.5:
+        seen = yield from _bring(care, seen)
     if seen.readings["spoon.tablets"].value > 0.5 or seen.readings["cup.tablets"].value > 0.5:
         for dose in due:
             seen = yield from _not_given(dose, "refused", "she does not want it")

@@ -7,6 +7,7 @@ from analysis.task_lint import lint
 from analysis.words import duration
 from rig.cli.output import print_json
 from rig.core.bench import load_bench
+from tasks.families.family import families, family_called
 from tasks.suite import load_task, task_names
 
 
@@ -17,12 +18,22 @@ def list_tasks(as_json: bool) -> int:
         print_json(
             [
                 {
-                    "name": t.name, "family": t.file.family, "goal": t.file.goal,
+                    "name": t.name, "family": t.file.family, "tiers": [t.file.tier], "goal": t.file.goal,
+                    "work_package": t.file.work_package,
                     "lengths": {n: x.nominal_s for n, x in t.file.length.items()},
                     "scenarios": {n: s.kind.value for n, s in t.file.scenario.items()},
                     "criteria": list(t.rubric.criteria), "rubric_status": t.rubric.status,
                 }
                 for t in tasks
+            ]
+            + [
+                {
+                    "name": name, "family": f.family, "tiers": list(f.tiers), "goal": t.goal,
+                    "work_package": f.work_package, "lengths": {n: x.nominal_s for n, x in t.length.items()},
+                    "scenarios": {}, "criteria": list(t.criteria), "rubric_status": f.status,
+                }
+                for f in families().values()
+                for name, t in f.task.items()
             ]
         )  # fmt: skip
         return 0
@@ -36,12 +47,45 @@ def list_tasks(as_json: bool) -> int:
             str(len(t.rubric.criteria)),
             t.rubric.status,
         )
-    Console().print(table)
+    Console().print(table, _elsewhere())
+    return 0
+
+
+def _elsewhere() -> Table:
+    """Return the families that are run in other tiers, whose results can be read beside ours."""
+    table = Table(
+        "Family", "Task", "Lengths", "Criteria", "Tiers", "Work package", title="Run elsewhere, results only"
+    )
+    for f in families().values():
+        for name, t in f.task.items():
+            lengths = ", ".join(f"{n} ({duration(x.nominal_s)})" for n, x in t.length.items())
+            tiers = ", ".join(map(str, f.tiers))
+            table.add_row(f.family, name, lengths, str(len(t.criteria)), tiers, f.work_package)
+    return table
+
+
+def show_family(name: str, as_json: bool) -> int:
+    """Print one family in full."""
+    family = family_called(name)
+    if as_json:
+        print_json(family.model_dump(mode="json"))
+        return 0
+    console = Console()
+    tiers = ", ".join(map(str, family.tiers))
+    console.print(f"[bold]{family.family}[/bold]  (tiers {tiers}, {family.work_package})\n{family.text}\n")
+    for task, about in family.task.items():
+        lengths = ", ".join(f"{x.text} ({duration(x.nominal_s)})" for x in about.length.values())
+        console.print(f"[bold]{task}[/bold]: {about.goal}\n  Lengths: {lengths}")
+        for criterion, c in about.criteria.items():
+            console.print(f"  - {criterion} ({c.severity.value}): {c.text} {c.harm}")
+    console.print(f"\n{family.status}, by {family.author_role}; review by {family.review_date}")
     return 0
 
 
 def show_task(name: str, as_json: bool) -> int:
-    """Print one task in full."""
+    """Print one task in full, or a family that is run elsewhere."""
+    if name in families():
+        return show_family(name, as_json)
     task = load_task(name)
     if as_json:
         print_json({**task.file.model_dump(mode="json"), "rubric": task.rubric.model_dump(mode="json")})
@@ -77,6 +121,10 @@ def lint_tasks(as_json: bool) -> int:
     checked = sum(f.checks for f in findings.values())
     problems = [f"{name}: {problem}" for name, f in findings.items() for problem in f.problems]
     notes = [f"{name}: {note}" for name, f in findings.items() for note in f.notes]
+    for family in families().values():  # loading one checks it
+        checked += 1
+        if family.status != "signed":
+            notes.append(f"family {family.family} is {family.status} (author: {family.author_role})")
     if as_json:
         print_json({"checks": checked, "problems": problems, "notes": notes})
     else:

@@ -124,6 +124,13 @@ class SetBed(_Tool):
     value: Annotated[float, Field(ge=0, le=90)]
 
 
+class Give(_Tool):
+    """Hand something over, one step at a time; with the handle towards the person."""
+
+    tool: Literal["give"] = "give"
+    do: Literal["take_up", "turn_round", "reach_out", "let_go", "take_back"]
+
+
 class Hoist(_Tool):
     """Work the hoist, one step of a transfer at a time."""
 
@@ -292,6 +299,7 @@ Action = (
     | SetBed
     | Hoist
     | Dress
+    | Give
     | FixtureAction
     | CallHuman
     | Note
@@ -301,7 +309,7 @@ Action = (
 TOOLS: dict[str, type[_Tool]] = {
     "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
     "stroke": Stroke, "give_drink": GiveDrink, "set_bed": SetBed, "hoist": Hoist, "dress": Dress,
-    "read_record": ReadRecord,
+    "give": Give, "read_record": ReadRecord,
     "check_identity": CheckIdentity, "go_to": GoTo,
     "dispense": Dispense, "offer_water": OfferWater, "check_mouth": CheckMouth, "write_record": WriteRecord,
     "hand_over": HandOver, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,

@@ -83,6 +83,8 @@ def respond(rig: Rig, cut: Cut | None) -> str:
             retreat(rig, skills.park(rig.here))
         elif cut is not None and cut.skill.undo > 0:
             _reverse(rig, cut)
+        elif (back := skills.drawn_in(rig.here)) is not None:
+            retreat(rig, back)
         rig.signal(Signal.RETRACTED)
         rig.review()
     return f"{verdict.response.value}: {verdict.rule.sentence}"

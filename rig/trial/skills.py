@@ -17,6 +17,9 @@ from rig.trial.profiles import Profile, profiles
 UNGUARDED_N = 50.0
 CLEAR_SLACK_M = 0.002
 
+HELD_OUT = "hand.reach"
+"""Actuator of a bench without an arm that reaches out to the person."""
+
 SEEN_ON = {"head.yaw": "face.yaw"}
 """Channels on which a camera shows a joint of the person, where it is not called like the joint."""
 
@@ -74,6 +77,13 @@ def park(here: Here) -> Skill:
     back = withdraw(here).phases
     after = here.after(back)
     return Skill((*back, path(after, after.place("rest"), profiles()["normal"])), retreats=True)
+
+
+def drawn_in(here: Here) -> Skill | None:
+    """Draw in what a bench without an arm holds out to the person; None where it holds nothing out."""
+    if here.kinematics is not None or all(a.name != HELD_OUT for a in here.bench.actuators):
+        return None
+    return Skill((ramp(here, HELD_OUT, 0.0),), retreats=True)
 
 
 def path(here: Here, target: Pose, profile: Profile, guards: tuple[Guard, ...] = ()) -> Phase:

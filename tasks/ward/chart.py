@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from rig.core.care import Entry
-from rig.core.tools import WriteRecord
+from rig.core.care import DocumentName, Entry
+from rig.core.tools import Dispense, WriteRecord
 from tasks.scenario import Length
 from tasks.ward.cart import Place
 from tasks.ward.orders import CHART, Orders
@@ -34,13 +34,30 @@ class Chart:
         if self._closed:
             return "the shift is handed over; nothing more is written"
         self._written[action.subject, action.about] = (action.claim, t_s)
-        entry = Entry(
-            id=f"own-{len(self._orders.records.statements)}", document=action.document, subject=action.subject,
-            claim=action.claim, about=action.about, text=action.text or f"{action.subject}: {action.claim} {action.about}",
-            quantity=action.quantity, unit=action.unit, author_role="the agent", written_s=t_s, from_s=t_s,
+        self._enter(
+            action.document, action.subject, action.claim, action.about, action.text, action.quantity,
+            action.unit, "the agent", t_s,
         )  # fmt: skip
-        self._orders.records = self._orders.records.with_statements([Statement(entry)])
         return f"written: {action.claim} {action.about} for {action.subject}"
+
+    def log(self, action: Dispense, count: int, t_s: float) -> None:
+        """Let the carousel write in the chart what it dispensed."""
+        text = f"dispensed {count} of {action.pack} for {action.subject}"
+        self._enter(
+            "medication_chart", action.subject, "dispensed", action.pack, text, float(count), "", "the carousel", t_s
+        )  # fmt: skip
+
+    def _enter(
+        self, document: DocumentName, subject: str, claim: str, about: str, text: str,
+        quantity: float | None, unit: str, author: str, t_s: float,
+    ) -> None:  # fmt: skip
+        records = self._orders.records
+        entry = Entry(
+            id=f"job-{len(records.statements)}", document=document, subject=subject, claim=claim, about=about,
+            text=text or f"{subject}: {claim} {about}", quantity=quantity, unit=unit, author_role=author,
+            written_s=t_s, from_s=t_s,
+        )  # fmt: skip
+        self._orders.records = records.with_statements([Statement(entry)])
 
     def close(self) -> int:
         """Make what was written final; return how many medicines charted as taken nobody swallowed.

@@ -58,19 +58,21 @@ class Ward:
         self._scene, self._agenda = Scene({}), Agenda()
         first = next(iter(records.residents))
         self._residents: dict[str, WardResident] = {}
+        self._local: dict[str, dict[str, float]] = {}
         for (subject, about), own_rng in zip(
             records.residents.items(), rng.spawn(len(records.residents)), strict=True
         ):
-            own = scenario.model_copy(
-                update={
-                    "script": tuple(s for s in scenario.script if (s.who or first) == subject),
-                    "start": {**scenario.start, "person.slump": about.slump_deg, "card.texture": float(about.texture)},
-                }
-            )  # fmt: skip
+            body = {
+                "person.slump": about.slump_deg,
+                "card.texture": float(about.texture),
+                "plate.texture": scenario.start.get("plate.texture", 0.0),
+            }
+            script = tuple(s for s in scenario.script if (s.who or first) == subject)
+            own = scenario.model_copy(update={"script": script, "start": {**scenario.start, **body}})
+            self._local[subject] = body
             self._residents[subject] = WardResident(
                 subject, about, self._orders, persona, length, own, own_rng
             )
-        self._local: dict[str, dict[str, float]] = {s: {} for s in self._residents}
         self._counted: dict[str, dict[str, float]] = {s: {} for s in self._residents}
         self._next_ns = dict.fromkeys(self._residents, 0)
         self._judged = dict.fromkeys(self._residents, 0)
@@ -223,6 +225,7 @@ class Ward:
         n = self._cart.dispense(action.count, tablet)
         mass_g = self._cart.mass_g(self._cart.at(Place.CUP))
         self._scene.set(tray__mass=mass_g, mouth__checked=0.0)
+        self.chart.log(action, n, t_s)
         self._scene.did(f"{n} of {action.pack} dispensed for {action.subject}")
         return f"{n} tablets in the cup"
 

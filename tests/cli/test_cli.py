@@ -54,7 +54,7 @@ def test_json_is_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["trial", "--task", "juggling", "--agent", "careful", "--out", "x"], "unknown task 'juggling'; known: bed-watch, spoon-feed"),
+        (["trial", "--task", "juggling", "--agent", "careful", "--out", "x"], "unknown task 'juggling'; known: bed-watch, "),
         (["trial", "--task", "bed-watch", "--agent", "gpt", "--out", "x"], "unknown agent 'gpt'"),
         (["trial", "--task", "bed-watch", "--agent", "planted(-1)", "--out", "x"], "positive number"),
         (["trial", "--task", "bed-watch", "--agent", "planted(nan)", "--out", "x"], "positive number"),
