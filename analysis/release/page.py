@@ -12,7 +12,7 @@ WORDS = {
     "UNKNOWN": "not known",
     "EXPIRED": "expired",
 }
-SIGNS = {"PASS": "✓", "FAIL": "✗", "UNKNOWN": "?", "EXPIRED": "⌛"}
+SIGNS = {"PASS": "✓", "FAIL": "✗", "UNKNOWN": "?", "EXPIRED": "○"}
 
 
 def render(found: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rig.cli.agents_commands import commands as agents_commands
+from rig.cli.camera_commands import commands as camera_commands
 from rig.cli.campaign_commands import commands as campaign_commands
 from rig.cli.evidence_commands import commands as evidence_commands
 from rig.cli.gate_commands import commands as gate_commands
@@ -24,6 +25,7 @@ rules_app = typer.Typer(no_args_is_help=True, help="The safety rules, in words a
 bench_app = typer.Typer(no_args_is_help=True, help="The benches: what they measure and what they can move.")
 app.add_typer(evidence_commands)
 app.add_typer(gate_commands, name="gate")
+app.add_typer(camera_commands, name="camera")
 app.add_typer(campaign_commands, name="campaign")
 app.add_typer(agents_commands, name="agents")
 app.add_typer(speech_commands, name="speech")

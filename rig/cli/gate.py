@@ -33,7 +33,7 @@ class Asked:
         candidate: A candidate file; by default what is installed now.
         baseline: A candidate file of what is released now.
         as_of: Time of reading; by default now.
-        anchored: Chain heads of the campaign's ledger.
+        as_evaluated: Judge the configuration that was evaluated instead of what is installed.
     """
 
     folder: Path
@@ -42,6 +42,7 @@ class Asked:
     baseline: Path | None = None
     as_of: str | None = None
     trusted: Path | None = None
+    as_evaluated: bool = False
 
 
 def register_policy(policy: Path, out: Path, as_json: bool) -> int:
@@ -118,11 +119,14 @@ def _policy(asked: Asked) -> tuple[Policy, bytes]:
 def _decided(asked: Asked, *, write: bool) -> tuple[Mapping[str, Any], Decision, Path]:
     policy, raw = _policy(asked)
     evidence = _evidence(asked, policy)
-    chosen = read_candidate(asked.candidate) if asked.candidate else installed(evidence)
+    if asked.candidate is None:
+        chosen = evaluated(evidence) if asked.as_evaluated else installed(evidence)
+    else:
+        chosen = read_candidate(asked.candidate)
     baseline = read_candidate(asked.baseline) if asked.baseline else None
     now = _time(asked.as_of)
     decision = decide(evidence, policy, raw, candidate=fingerprint(chosen.items()), now=now)
-    changed = None if baseline is None else change(baseline, chosen or evaluated(evidence))
+    changed = None if baseline is None else change(baseline, chosen)
     decision = final(decision, evidence, changed)
     found = dossier(decision, evidence, policy, registered(asked.folder), changed, now)
     out = write_dossier(asked.folder, found) if write else asked.folder / FOLDER

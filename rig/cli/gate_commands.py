@@ -28,6 +28,9 @@ Folder = Annotated[
 ]
 PolicyFile = Annotated[Path | None, typer.Option(help="The policy; by default the registered one.")]
 Candidate = Annotated[Path | None, typer.Option(help="What would be released; by default what is installed.")]
+AsEvaluated = Annotated[
+    bool, typer.Option("--as-evaluated", help="Judge what was evaluated, not what is installed.")
+]
 Baseline = Annotated[Path | None, typer.Option(help="What is released now, to state what changed.")]
 AsOf = Annotated[str | None, typer.Option(help="Time of reading; by default now.")]
 Trusted = Annotated[Path | None, typer.Option(help="File of key ids that are trusted.")]
@@ -39,6 +42,7 @@ def gate_decide(
     folder: Folder,
     policy: PolicyFile = None,
     candidate: Candidate = None,
+    as_evaluated: AsEvaluated = False,
     baseline: Baseline = None,
     as_of: AsOf = None,
     trusted: Trusted = None,
@@ -48,7 +52,13 @@ def gate_decide(
     from rig.cli.gate import Asked, run_gate
 
     asked = Asked(
-        folder=folder, policy=policy, candidate=candidate, baseline=baseline, as_of=as_of, trusted=trusted
+        folder=folder,
+        policy=policy,
+        candidate=candidate,
+        baseline=baseline,
+        as_of=as_of,
+        trusted=trusted,
+        as_evaluated=as_evaluated,
     )
     return run_gate(asked, as_json)
 
@@ -57,6 +67,7 @@ def gate_decide(
 def gate_status(
     folder: Folder,
     candidate: Candidate = None,
+    as_evaluated: AsEvaluated = False,
     as_of: AsOf = None,
     trusted: Trusted = None,
     as_json: Json = False,
@@ -65,7 +76,15 @@ def gate_status(
     from rig.cli.gate import Asked, show_status
 
     return show_status(
-        Asked(folder=folder, policy=None, candidate=candidate, as_of=as_of, trusted=trusted), as_json
+        Asked(
+            folder=folder,
+            policy=None,
+            candidate=candidate,
+            as_of=as_of,
+            trusted=trusted,
+            as_evaluated=as_evaluated,
+        ),
+        as_json,
     )
 
 

@@ -1,0 +1,133 @@
+"""Poses of things with a fiducial marker on them, with the uncertainty that the picture leaves.
+
+AprilTag 36h11, found by OpenCV. A square seen nearly face-on has two poses that fit almost equally well; both
+are solved for, and a pose whose rival fits nearly as well says so by `ambiguity`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.vision.calibration import Intrinsics, Matrix
+from rig.vision.frame import Picture
+
+CORNER_PX: Final = 0.25
+"""Standard deviation of a corner, pixels: measured on rendered frames, see tests/benchmarks/bench_vision.py."""
+
+WORST_PX: Final = 3.0  # root mean square reprojection error beyond which a detection is none
+SMALLEST_PX: Final = 12.0  # of a side
+ENLARGED: Final = 2
+
+
+@cache
+def _detector() -> Any:  # noqa: ANN401  OpenCV has no types for it
+    words = cv2.aruco.getPredefinedDictionary(cv2.aruco.DICT_APRILTAG_36h11)
+    parameters = cv2.aruco.DetectorParameters()
+    # Of the methods there are, the one whose corners do not shrink the square; twice the size, less still.
+    parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_APRILTAG
+    return cv2.aruco.ArucoDetector(words, parameters)
+
+
+def tag_picture(number: int, pixels: int = 240, quiet: int = 30) -> Picture:
+    """Return a tag with its white border, to be printed or put on a simulated thing."""
+    words = cv2.aruco.getPredefinedDictionary(cv2.aruco.DICT_APRILTAG_36h11)
+    grey = cv2.aruco.generateImageMarker(words, number, pixels - 2 * quiet)
+    framed = np.full((pixels, pixels), 255, np.uint8)
+    framed[quiet : pixels - quiet, quiet : pixels - quiet] = grey
+    return np.asarray(cv2.cvtColor(framed, cv2.COLOR_GRAY2RGB), np.uint8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """Where a tag is, in the frame of the camera (x right, y down, z away).
+
+    Attributes:
+        number: Which tag.
+        position_m: Of its centre, shape (3,).
+        rotation: From the tag's axes to the camera's, shape (3, 3); the tag's z looks out of its face.
+        covariance: Of position (m) and small rotation (rad), shape (6, 6).
+        error_px: Root mean square reprojection error.
+        ambiguity: Reprojection error over that of the rival pose; near 1 the rotation may be the other one.
+    """
+
+    number: int
+    position_m: NDArray[np.float64]
+    rotation: Matrix
+    covariance: Matrix
+    error_px: float
+    ambiguity: float
+
+    @property
+    def sd_m(self) -> float:
+        """Standard deviation of the position in its worst direction, metres."""
+        return float(np.sqrt(np.linalg.eigvalsh(self.covariance[:3, :3])[-1]))
+
+
+def find_tags(picture: Picture, camera: Intrinsics, sides_m: Mapping[int, float]) -> dict[int, Pose]:
+    """Return the pose of every known tag in a picture; of one seen twice, none.
+
+    Args:
+        picture: The frame.
+        camera: Its intrinsics.
+        sides_m: Side of the black square of each known tag; others are not looked at.
+    """
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    larger = cv2.resize(grey, None, fx=ENLARGED, fy=ENLARGED, interpolation=cv2.INTER_CUBIC)
+    corners, ids, _ = _detector().detectMarkers(larger)
+    if ids is None:
+        return {}
+    numbers = ids.ravel().tolist()
+    found = {}
+    for square, number in zip(corners, numbers, strict=True):
+        if number in sides_m and numbers.count(number) == 1:
+            pose = _pose(number, _back(square), camera, sides_m[number])
+            if pose is not None:
+                found[number] = pose
+    return found
+
+
+def _back(square: Any) -> Matrix:  # noqa: ANN401
+    """Return corners found in the enlarged picture in pixels of the picture itself; pixels are centres."""
+    return np.asarray((square.reshape(4, 2) + 0.5) / ENLARGED - 0.5, np.float64)
+
+
+def _pose(number: int, corners: Matrix, camera: Intrinsics, side_m: float) -> Pose | None:
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1)
+    if sides.min() < SMALLEST_PX:
+        return None
+    h = side_m / 2.0
+    points = np.array([[-h, h, 0.0], [h, h, 0.0], [h, -h, 0.0], [-h, -h, 0.0]])
+    count, turns, moves, errors = cv2.solvePnPGeneric(
+        points, corners, camera.matrix, camera.coefficients, flags=cv2.SOLVEPNP_IPPE_SQUARE
+    )
+    if not count:
+        return None
+    order = np.argsort(np.ravel(errors))
+    turn, move = turns[order[0]], moves[order[0]]
+    turn, move = cv2.solvePnPRefineLM(points, corners, camera.matrix, camera.coefficients, turn, move)
+    there, jacobian = cv2.projectPoints(points, turn, move, camera.matrix, camera.coefficients)
+    error = float(np.sqrt(np.mean(np.sum((there.reshape(-1, 2) - corners) ** 2, axis=1))))
+    if not error <= WORST_PX or not float(np.ravel(move)[2]) > 0.0:
+        return None
+    rival = float(np.ravel(errors)[order[1]]) if len(order) > 1 else np.inf
+    return Pose(
+        number=number,
+        position_m=np.ravel(move).astype(np.float64),
+        rotation=np.asarray(cv2.Rodrigues(turn)[0], np.float64),
+        covariance=_covariance(np.asarray(jacobian[:, :6], np.float64), max(error, CORNER_PX)),
+        error_px=error,
+        ambiguity=float(np.ravel(errors)[order[0]]) / rival if rival > 0 else 1.0,
+    )
+
+
+def _covariance(jacobian: Matrix, corner_px: float) -> Matrix:
+    """Return the covariance of (position, rotation) from that of the corners, to first order."""
+    information = jacobian.T @ jacobian / corner_px**2
+    turned = np.linalg.pinv(information)  # of (rotation, position), as OpenCV orders them
+    order = [3, 4, 5, 0, 1, 2]
+    return np.asarray(turned[np.ix_(order, order)])

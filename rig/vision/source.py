@@ -1,0 +1,260 @@
+"""Where frames come from: a real camera, a folder of pictures, or a renderer. One door for all of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import cv2
+import numpy as np
+
+from rig.core.clock import Clock, nanoseconds
+from rig.core.errors import RigFault, UsageError
+from rig.vision.frame import Frame, Picture
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
+
+
+class CameraFault(RigFault):
+    """The camera is not there, is busy, or has gone."""
+
+
+class Camera(Protocol):
+    """A source of frames; a context manager that lets the device go on the way out."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def frame(self, now_ns: int) -> Frame | None:
+        """Return the newest frame exposed at or before ``now_ns``, None if there is none.
+
+        Raises:
+            CameraFault: If the camera has gone.
+        """
+        ...
+
+
+class _Opened:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+@dataclass(slots=True)
+class DeviceCamera(_Opened):
+    """A V4L2 (or other OpenCV) camera with fixed exposure; stamps are taken when a frame arrives.
+
+    Args:
+        device: Path such as ``/dev/v4l/by-id/...`` (stable), or an index.
+        width: Pixels asked for, and demanded.
+        height: Pixels asked for, and demanded.
+        clock: The trial's clock.
+        exposure: In the driver's units; fixed, so that light does not change the timing.
+    """
+
+    device: str | int
+    width: int
+    height: int
+    clock: Clock
+    exposure: float | None = None
+    _open: Any = field(default=None, init=False)
+    _number: int = field(default=-1, init=False)
+    _last: Frame | None = field(default=None, init=False)
+
+    def __enter__(self) -> Self:
+        """Open the device.
+
+        Raises:
+            CameraFault: If it is not there, busy, or cannot do the size asked for.
+        """
+        capture = cv2.VideoCapture(self.device)
+        if not capture.isOpened():
+            capture.release()
+            raise CameraFault(f"camera {self.device}: not there, or another program has it")
+        capture.set(cv2.CAP_PROP_FRAME_WIDTH, self.width)
+        capture.set(cv2.CAP_PROP_FRAME_HEIGHT, self.height)
+        capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
+        if self.exposure is not None:
+            capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, 1)
+            capture.set(cv2.CAP_PROP_EXPOSURE, self.exposure)
+        seen = int(capture.get(cv2.CAP_PROP_FRAME_WIDTH)), int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
+        if seen != (self.width, self.height):
+            capture.release()
+            raise CameraFault(
+                f"camera {self.device}: gives {seen[0]} x {seen[1]}, not {self.width} x {self.height}"
+            )
+        self._open = capture
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._open is not None:
+            self._open.release()
+            self._open = None
+
+    def frame(self, now_ns: int) -> Frame | None:
+        """Return the newest frame; waits for at most one period."""
+        if self._open is None:
+            raise UsageError("the camera is closed; use it inside its with-block")
+        if not self._open.grab():
+            raise CameraFault(f"camera {self.device}: has gone")
+        exposed_ns = self.clock.now_ns()
+        ok, picture = self._open.retrieve()
+        self._number += 1
+        if ok:
+            self._last = Frame(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), exposed_ns, self._number)
+        return self._last
+
+
+@dataclass(slots=True)
+class FolderCamera(_Opened):
+    """Pictures of a folder in the order of their names, one every ``period_s``.
+
+    Raises:
+        UsageError: If there is no picture in it.
+    """
+
+    folder: Path
+    period_s: float
+    _paths: list[Path] = field(default_factory=list, init=False)
+    _last: Frame | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._paths = sorted(p for p in self.folder.glob("*") if p.suffix.lower() in SUFFIXES)
+        if not self._paths:
+            raise UsageError(f"{self.folder}: no pictures ({', '.join(SUFFIXES)})")
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def frame(self, now_ns: int) -> Frame | None:
+        """Return the picture whose turn it is; after the last one nothing new comes."""
+        number = min(now_ns // nanoseconds(self.period_s), len(self._paths) - 1)
+        if number < 0:
+            return None
+        if self._last is None or self._last.number != number:
+            self._last = Frame(read_picture(self._paths[number]), number * nanoseconds(self.period_s), number)
+        return self._last
+
+
+@dataclass(slots=True)
+class DrawnCamera(_Opened):
+    """A renderer as a camera: draws when a new exposure is due, shows it ``latency_s`` later.
+
+    Args:
+        draw: Returns the picture (and depth, or None) of the scene as it is now; None without graphics.
+        period_s: Between two exposures.
+        latency_s: From exposure to the frame being there.
+    """
+
+    draw: "Callable[[], tuple[Picture, Any] | None]"
+    period_s: float
+    latency_s: float = 0.0
+    _due: list[Frame] = field(default_factory=list, init=False)
+    _number: int = field(default=-1, init=False)
+    _shown: Frame | None = field(default=None, init=False)
+
+    def frame(self, now_ns: int) -> Frame | None:
+        """Return the newest frame that has arrived; exposes a new one when its time has come."""
+        number = now_ns // nanoseconds(self.period_s)
+        if number > self._number:
+            drawn = self.draw()
+            if drawn is None:
+                raise CameraFault(
+                    "no pictures: the graphics libraries are missing; use the fitted sensor model"
+                )
+            self._number = number
+            self._due.append(Frame(drawn[0], now_ns, int(number), drawn[1]))
+        while self._due and self._due[0].exposed_ns + nanoseconds(self.latency_s) <= now_ns:
+            self._shown = self._due.pop(0)
+        return self._shown
+
+
+@dataclass(slots=True)
+class FaultyCamera(_Opened):
+    """A camera with faults on purpose: from a trial time on its frames are frozen, black, and so on.
+
+    Args:
+        camera: The camera.
+        fault: ``freeze``, ``black``, ``bright``, ``blur``, ``duplicate``, ``drop`` or ``gone``.
+        start_ns: Since when.
+        end_ns: Until when.
+    """
+
+    camera: Camera
+    fault: str
+    start_ns: int
+    end_ns: int
+    _kept: Frame | None = field(default=None, init=False)
+
+    def frame(self, now_ns: int) -> Frame | None:
+        """Return what the faulty camera shows."""
+        true = self.camera.frame(now_ns)
+        if true is None or not self.start_ns <= now_ns < self.end_ns:
+            self._kept = true
+            return true
+        kept = self._kept or true
+        self._kept = kept
+        match self.fault:
+            case "freeze":  # the picture stands still, the stamps go on: the worst kind
+                return Frame(kept.picture, true.exposed_ns, true.number, kept.depth_m)
+            case "duplicate":
+                return Frame(kept.picture.copy(), kept.exposed_ns, kept.number, kept.depth_m)
+            case "drop":
+                return kept
+            case "black":
+                return Frame(np.zeros_like(true.picture), true.exposed_ns, true.number)
+            case "bright":
+                return Frame(np.full_like(true.picture, 255), true.exposed_ns, true.number)
+            case "blur":
+                blurred = cv2.GaussianBlur(true.picture, (0, 0), 12.0).astype(np.uint8)
+                return Frame(blurred, true.exposed_ns, true.number, true.depth_m)
+            case "gone":
+                raise CameraFault("the camera was unplugged")
+        raise UsageError(
+            f"camera fault {self.fault!r}: give freeze, black, bright, blur, duplicate, drop or gone"
+        )
+
+
+def read_picture(path: Path) -> Picture:
+    """Return a picture file as RGB.
+
+    Raises:
+        UsageError: If it is no picture.
+    """
+    found = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
+    if found is None:
+        raise UsageError(f"{path}: is no picture that can be read")
+    return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def encoded(picture: Picture, quality: int = 85) -> bytes:
+    """Return a picture as JPEG."""
+    ok, data = cv2.imencode(
+        ".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality]
+    )
+    if not ok:
+        raise UsageError("the picture cannot be encoded")
+    return data.tobytes()
+
+
+def pictures(folder: Path) -> Iterator[tuple[str, Picture]]:
+    """Give every picture of a folder by name.
+
+    Raises:
+        UsageError: If there is none, or one cannot be read.
+    """
+    paths = sorted(p for p in folder.glob("*") if p.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise UsageError(f"{folder}: no pictures ({', '.join(SUFFIXES)})")
+    for path in paths:
+        yield path.name, read_picture(path)

@@ -1,0 +1,185 @@
+"""A stage to check the cameras on: rendered things whose true places are known, in light that can be changed.
+
+The scene is `hardware/scenes/vision.xml`. Its things have tags; where each is, in the frame of a camera, is known
+exactly, and so is what a perfect reading would be.
+"""
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.core.data import hardware_dir
+from rig.core.errors import UsageError
+from rig.vision.calibration import Intrinsics, Matrix
+from rig.vision.frame import Picture
+from rig.vision.markers import tag_picture
+
+SIDE_M: Final = {0: 0.050, 1: 0.030, 2: 0.030, 3: 0.040, 4: 0.120}
+"""Side of the black square of each tag: head, jaw, spoon, cup, bed."""
+
+_PIXELS, _QUIET = 240, 30
+NAMES: Final = {0: "head", 1: "jaw", 2: "spoon", 3: "cup", 4: "bed"}
+
+
+def _plate(side_m: float) -> str:
+    """Return a flat square facing +x, its texture upright seen from there, as an inline mesh."""
+    h = side_m * _PIXELS / (_PIXELS - 2 * _QUIET) / 2.0
+    corners = [
+        (0, -h, -h),
+        (0, h, -h),
+        (0, h, h),
+        (0, -h, h),
+        (-1e-4, -h, -h),
+        (-1e-4, h, -h),
+        (-1e-4, h, h),
+        (-1e-4, -h, h),
+    ]
+    spots = [(0, 1), (1, 1), (1, 0), (0, 0)] * 2  # the engine puts the first row of a picture at v = 0
+    faces = [(0, 1, 2), (0, 2, 3), (4, 6, 5), (4, 7, 6), (0, 4, 5), (0, 5, 1), (3, 2, 6), (3, 6, 7), (0, 3, 7), (0, 7, 4),
+             (1, 5, 6), (1, 6, 2)]  # fmt: skip
+    words = [" ".join(f"{v:.6g}" for part in parts for v in part) for parts in (corners, spots, faces)]
+    return f'vertex="{words[0]}" texcoord="{words[1]}" face="{words[2]}"'
+
+
+@dataclass(slots=True)
+class Stage:
+    """The scene, drawn on demand; open it with `stage()`."""
+
+    model: Any
+    data: Any
+    _gl: Any
+    _scene: Any
+    _context: Any
+    _size: tuple[int, int] = field(default=(0, 0))
+
+    def place(self, body: str, position_m: tuple[float, float, float], turn: Matrix | None = None) -> None:
+        """Put a thing somewhere; ``turn`` is its rotation from its own axes to the room's."""
+        import mujoco
+
+        k = int(self.model.body(body).mocapid[0])
+        self.data.mocap_pos[k] = position_m
+        if turn is not None:
+            mujoco.mju_mat2Quat(self.data.mocap_quat[k], np.ascontiguousarray(turn).ravel())
+
+    def light(self, share: float) -> None:
+        """Dim or brighten every light to this share of the usual."""
+        self.model.vis.headlight.ambient[:] = 0.35 * share
+        self.model.vis.headlight.diffuse[:] = 0.4 * share
+        self.model.light_diffuse[:] = 0.6 * share
+
+    def size(self, geom: str, size: tuple[float, float, float]) -> None:
+        """Set a thing's size; the height of the tea, the bite on the spoon."""
+        self.model.geom(geom).size[:] = size
+
+    def show(self, geom: str, there: bool) -> None:
+        """Let a thing be there or not."""
+        self.model.geom(geom).rgba[3] = 1.0 if there else 0.0
+        if int(self.model.geom(geom).matid[0]) >= 0 and not there:
+            self.model.geom(geom).matid[0] = -1
+
+    def draw(self, camera: str) -> Picture:
+        """Return the picture of a camera."""
+        return self._read(camera)[0]
+
+    def depth(self, camera: str) -> NDArray[np.float32]:
+        """Return the distance along the optical axis by pixel, metres."""
+        near = float(self.model.vis.map.znear * self.model.stat.extent)
+        far = float(self.model.vis.map.zfar * self.model.stat.extent)
+        return np.asarray(near / (1.0 - self._read(camera)[1] * (1.0 - near / far)), np.float32)
+
+    def _read(self, camera: str) -> tuple[Picture, NDArray[np.float32]]:
+        import mujoco
+
+        mujoco.mj_forward(self.model, self.data)
+        self._gl.make_current()
+        view, (width, height) = mujoco.MjvCamera(), self._size
+        view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, self.model.camera(camera).id
+        every = mujoco.mjtCatBit.mjCAT_ALL.value
+        mujoco.mjv_updateScene(
+            self.model, self.data, mujoco.MjvOption(), mujoco.MjvPerturb(), view, every, self._scene
+        )
+        rectangle = mujoco.MjrRect(0, 0, width, height)
+        picture, depth = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.float32)
+        mujoco.mjr_render(rectangle, self._scene, self._context)
+        mujoco.mjr_readPixels(picture, depth, rectangle, self._context)
+        return picture[::-1].copy(), depth[::-1].copy()
+
+    def camera(self, name: str) -> Intrinsics:
+        """Return a camera's true intrinsics."""
+        width, height = self._size
+        return Intrinsics.pinhole(width, height, float(self.model.camera(name).fovy[0]))
+
+    def seen_from(self, camera: str, tag: int) -> tuple[NDArray[np.float64], Matrix]:
+        """Return where a tag truly is and how it is turned, in the frame of a camera (x right, y down, z away)."""
+        import mujoco
+
+        mujoco.mj_forward(self.model, self.data)
+        cam = self.data.camera(camera)
+        geom = self.data.geom(f"tag{tag}")
+        to_camera = np.diag([1.0, -1.0, -1.0]) @ cam.xmat.reshape(3, 3).T
+        # A mesh geom sits at its centre of mass, half a tenth of a millimetre behind its face.
+        facing = geom.xmat.reshape(3, 3) @ _own_axes(self.model, tag)
+        # The tag's x to the reader's right, y up, z out of its face.
+        turned = np.stack((facing[:, 1], facing[:, 2], facing[:, 0]), axis=1)
+        return to_camera @ (geom.xpos - cam.xpos), to_camera @ turned
+
+
+def _own_axes(model: Any, tag: int) -> Matrix:  # noqa: ANN401
+    """Return the axes a plate was drawn in, in those the engine gave its mesh."""
+    import mujoco
+
+    turn = np.empty(9)
+    mujoco.mju_quat2Mat(turn, model.mesh_quat[model.mesh(f"plate{tag}").id])
+    return turn.reshape(3, 3).T
+
+
+@contextmanager
+def stage(width: int = 640, height: int = 480, tags: Mapping[int, Picture] | None = None) -> Iterator[Stage]:
+    """Yield the stage.
+
+    Args:
+        width: Of the pictures.
+        height: Of the pictures.
+        tags: Pictures for the tags, to damage them; by default clean ones.
+
+    Raises:
+        UsageError: If there are no graphics libraries.
+    """
+    import mujoco
+
+    xml = (hardware_dir() / "scenes" / "vision.xml").read_text()
+    plates = "".join(f'<mesh name="plate{k}" inertia="shell" {_plate(side)}/>' for k, side in SIDE_M.items())
+    xml = xml.replace("<asset>", f"<asset>{plates}", 1)
+    assets = {}
+    for k in SIDE_M:
+        shown = (tags or {}).get(k, tag_picture(k, _PIXELS, _QUIET))
+        ok, data = cv2.imencode(".png", cv2.cvtColor(shown, cv2.COLOR_RGB2BGR))
+        assets[f"tag{k}.png"] = data.tobytes() if ok else b""
+    model = mujoco.MjModel.from_xml_string(xml, assets)
+    try:
+        gl = _context_class()(width, height)
+        gl.make_current()
+        context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
+    except (ImportError, AttributeError, OSError, RuntimeError, mujoco.FatalError) as error:
+        raise UsageError(f"no pictures: the graphics libraries are missing ({error})") from None
+    try:
+        scene = mujoco.MjvScene(model, maxgeom=200)
+        yield Stage(model, mujoco.MjData(model), gl, scene, context, (width, height))
+    finally:
+        context.free()
+        gl.free()
+
+
+def _context_class() -> Any:  # noqa: ANN401  one of several unrelated classes of the engine
+    """Return the engine's class of off-screen contexts: the one asked for, or one that needs no screen."""
+    if os.environ.get("MUJOCO_GL") or os.environ.get("DISPLAY"):
+        return importlib.import_module("mujoco.gl_context").GLContext
+    return importlib.import_module("mujoco.egl").GLContext

@@ -1,0 +1,78 @@
+"""Pose error, detection rate and time of the readings over a grid of rendered conditions.
+
+    python tests/benchmarks/bench_vision.py [--frames N]
+
+Prints, for each condition, how often a reading was there, its bias and spread against the truth, and the milliseconds
+a frame took. Needs the graphics libraries.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from rig.vision.frame import Frame
+from rig.vision.markers import find_tags
+from rig.vision.perceive import HEAD, STAGE, TagDetector
+from rig.vision.stage import SIDE_M, Stage, stage
+
+LIPS = (0.094, 0.0, 1.155)
+LIGHTS = (1.0, 0.4, 0.15, 0.05)
+
+
+def _turn(yaw_deg: float) -> np.ndarray:
+    c, s = np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg))
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _one(
+    scene: Stage, detector: TagDetector, gap_m: float, yaw_deg: float
+) -> tuple[float | None, float, float, float]:
+    scene.place("spoon", (LIPS[0] + gap_m + 0.044, 0.0, LIPS[2]))
+    scene.place("head", (0.0, 0.0, 1.2), _turn(yaw_deg))
+    picture = scene.draw("table")
+    begun = time.perf_counter()
+    found = detector.read(Frame(picture, 0, 0))["face.gap"]
+    took = 1e3 * (time.perf_counter() - begun)
+    poses = find_tags(picture, detector.camera, SIDE_M)
+    off = np.nan
+    if HEAD in poses:
+        position, _ = scene.seen_from("table", HEAD)
+        off = 1e3 * float(np.linalg.norm(poses[HEAD].position_m - position))
+    scene.place("head", (0.0, 0.0, 1.2), _turn(0.0))
+    turned = np.array(LIPS) - np.array([0.0, 0.0, 1.2])
+    lips = _turn(yaw_deg) @ turned + np.array([0.0, 0.0, 1.2])
+    true = float(np.linalg.norm(np.array([LIPS[0] + gap_m, 0.0, LIPS[2]]) - lips))
+    return found.value, true, off, took
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--frames", type=int, default=10, help="frames for each condition")
+    frames = parser.parse_args().frames
+    rng = np.random.default_rng(0)
+    print(
+        f"{'light':>6} {'yaw':>5} {'seen':>6} {'gap bias mm':>12} {'gap sd mm':>10} {'head mm':>8} {'ms':>6}"
+    )
+    with stage() as scene:
+        detector = TagDetector(camera=scene.camera("table"), geometry=STAGE)
+        for light in LIGHTS:
+            scene.light(light)
+            for yaw in (0.0, 20.0, 40.0):
+                found = [_one(scene, detector, float(rng.uniform(0.02, 0.3)), yaw) for _ in range(frames)]
+                errors = np.array([1e3 * (value - true) for value, true, _, _ in found if value is not None])
+                seen = len(errors) / frames
+                bias, spread = (
+                    (float(errors.mean()), float(errors.std())) if len(errors) else (np.nan, np.nan)
+                )
+                head = float(np.nanmedian([off for _, _, off, _ in found])) if seen else np.nan
+                ms = float(np.median([took for *_, took in found]))
+                print(
+                    f"{light:6.2f} {yaw:5.0f} {100 * seen:5.0f}% {bias:12.2f} {spread:10.2f} {head:8.2f} {ms:6.0f}"
+                )
+
+
+if __name__ == "__main__":
+    main()
