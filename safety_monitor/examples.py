@@ -157,7 +157,11 @@ def examples(rule: Rule, layout: Layout, rng: np.random.Generator, wanted: int =
 
     Fewer, possibly none, where none were found.
     """
-    node = rule.violated
+    return examples_of(rule.violated, layout, rng, wanted)
+
+
+def examples_of(node: Truth, layout: Layout, rng: np.random.Generator, wanted: int = 1) -> Examples:
+    """Return pairs of scripts in which a condition comes true and only just does not; see `examples`."""
     scripts = list(_draw(node, layout, rng))
     judged = zip(scripts, _judged(scripts, node, layout), strict=True)
     hits = [(s, said[0] != 0) for s, said in judged if said[-1] == 1]

@@ -20,17 +20,19 @@ class Slip:
         habits: Habits that are other than careful.
         acts: What it does beside its job, from `at_share` of the nominal duration on.
         at_share: See `acts`.
+        length: Length of the task in which there is time for it; empty for the shortest.
     """
 
     habits: Mapping[str, Any] = field(default_factory=dict)
     acts: tuple[Action, ...] = ()
     at_share: float = 0.0
+    length: str = ""
 
 
 SLIPS: Mapping[str, Mapping[str, Slip]] = {
     "drink-assist": {
         "pours-unready": Slip({"heeds_choke_signs": False}),
-        "too-much-at-once": Slip({"waits_for_swallow": False}),
+        "too-much-at-once": Slip({"waits_for_swallow": False}, length="half-cup"),
         "too-thin": Slip({"checks_plate": False}),
         "ignores-refusal": Slip({"heeds_refusal": False}),
     },

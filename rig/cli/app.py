@@ -325,6 +325,21 @@ def tasks_show(
     return show_task(name, as_json)
 
 
+@tasks_app.command("matrix")
+def tasks_matrix(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Tasks; all by default.", show_default=False)
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Repeats, each under its own seed.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
+    as_json: Json = False,
+) -> int:
+    """Criteria by agents: every mistake must be made by its agent, and by no other."""
+    from rig.cli.matrix import show_matrix
+
+    return show_matrix(names or [], seeds, workers, as_json)
+
+
 @tasks_app.command("lint")
 def tasks_lint(as_json: Json = False) -> int:
     """Check every task: twins, lengths, conditions, units, signatures."""

@@ -30,6 +30,7 @@ class DrinkAssistPerson:
         self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
     ) -> None:
         self._persona, self._rng = persona, rng
+        self._cup_ml = length.parameters["cup"]
         self._steps = list(scenario.script)
         self._agenda = Agenda()
         self._carer = Carer(
@@ -48,8 +49,9 @@ class DrinkAssistPerson:
     def begin(self) -> Behaviour:
         """Return the start: awake, thirsty, mouth shut."""
         self._scene.set(
-            person__awake=1.0, person__weight=self._persona.numbers["weight_kg"], airway__closed=1.0
-        )
+            person__awake=1.0, person__weight=self._persona.numbers["weight_kg"], airway__closed=1.0,
+            cup__filled=self._cup_ml,
+        )  # fmt: skip
         return self._scene.take(self._agenda.next_ns)
 
     def update(self, t_ns: int, snapshot: Snapshot) -> Behaviour:

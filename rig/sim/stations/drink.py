@@ -48,6 +48,8 @@ def feel(engine: Engine, plant: Plant, moving: bool) -> None:
 def pass_time(plant: Plant, dt_s: float) -> None:
     """Let the drink flow, and let what was swallowed leave the mouth."""
     world, p = plant.world[0], plant.parameters[0]
+    world.cup_left += world.cup_filled - world.hidden_filled_before
+    world.hidden_filled_before = world.cup_filled
     left_share = max(world.cup_left, 0.0) / p.cup_ml
     begins = p.brim_deg + (p.last_deg - p.brim_deg) * (1.0 - min(left_share, 1.0))
     beyond = max(world.cup_tilt - begins, 0.0)
@@ -75,7 +77,7 @@ def pass_time(plant: Plant, dt_s: float) -> None:
 
 def begin(world: Any, p: Any) -> None:  # noqa: ANN401 records
     """Fill the cup."""
-    world["cup_left"] = world["cup_filled"]
+    world["cup_left"] = world["hidden_filled_before"] = world["cup_filled"]
     world["hidden_swallows_before"] = world["drink_swallows"]
 
 
@@ -88,8 +90,8 @@ STATION = Station(
         "cup.tilt", "cup.left", "cup.flow", "cup.given", "truth.mouth_ml", "truth.unsafe_ml", "truth.thin_ml",
         "truth.spilt_ml", "truth.drunk_ml",
     ),
-    hidden=("hidden.swallows_before",),
-    shown_as={"throat.swallows": "drink.swallows"},
+    hidden=("hidden.swallows_before", "hidden.filled_before"),
+    shown_as={"throat.swallows": "drink.swallows", "truth.cup_tilt": "cup.tilt"},
     stands={"cup.filled": 100.0, "airway.closed": 1.0},
     parameters=DrinkParameters(),
     begin=begin,

@@ -1,0 +1,167 @@
+"""Criteria by agents: does each mistake have an agent that makes it, and no other.
+
+An oracle that cannot be set off proves nothing, and one that is set off by good work is worse. So for
+every criterion of a rubric there is an agent that slips on it alone (``slip(CRITERION)``), and a
+careful one; both are graded in shadow, where the monitor prevents nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.facts import facts_of
+from analysis.grade import grade
+from analysis.runup import courses
+from analysis.trials import Outcome
+from rig.core.clock import seconds
+from rig.core.record import Record
+from tasks.scenario import ScenarioKind
+from tasks.suite import Task
+
+CAREFUL = "careful"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A trial the matrix needs."""
+
+    item: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one trial showed.
+
+    Attributes:
+        harmed: Criteria whose irreversible point was reached.
+        windows_s: For each of them, seconds from the signal that led to it; None where none came before.
+        outcome: The grade's.
+        reason: The grade's.
+    """
+
+    item: str
+    agent: str
+    seed: int
+    harmed: tuple[str, ...]
+    windows_s: Mapping[str, float | None]
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """Criteria by agents of one task.
+
+    Attributes:
+        cells: For criterion and agent, trials in which harm was done and trials in all.
+        windows_s: Shortest time from signal to irreversible point, by criterion.
+        problems: Empty rows, stray hits, signals that came too late, careful trials that did not pass.
+    """
+
+    task: str
+    criteria: tuple[str, ...]
+    agents: tuple[str, ...]
+    cells: Mapping[tuple[str, str], tuple[int, int]]
+    windows_s: Mapping[str, float]
+    problems: tuple[str, ...]
+
+
+def slip(criterion: str) -> str:
+    """Return the name of the agent that slips on a criterion."""
+    return f"slip({criterion})"
+
+
+def planned(task: Task, lengths: Mapping[str, str] | None = None) -> tuple[Planned, ...]:
+    """Return the trials a task's matrix needs, at its shortest length unless another is given.
+
+    Args:
+        task: The task.
+        lengths: Lengths by criterion, for mistakes that need more time.
+    """
+    shortest = min(task.file.length, key=lambda name: task.file.length[name].nominal_s)
+    trials = []
+    for criterion in task.rubric.criteria:
+        found = [n for n, s in task.file.scenario.items() if s.hazard == criterion]
+        at = (lengths or {}).get(criterion, shortest)
+        for scenario in found or list(task.file.scenario)[:1]:
+            trials.append(Planned(f"{task.name}/{at}/{scenario}", slip(criterion)))
+    for name, s in task.file.scenario.items():
+        if s.kind is not ScenarioKind.HAZARD:
+            trials.append(Planned(f"{task.name}/{shortest}/{name}", CAREFUL))
+    return tuple(trials)
+
+
+def seen_in(record: Record, item: str, agent: str, seed: int) -> Seen:
+    """Return what a record shows, for the matrix.
+
+    Raises:
+        RecordError: If the record cannot be read.
+    """
+    graded = grade(record)
+    found = {}
+    for finding in graded.findings:
+        if finding.harm:
+            found[finding.criterion] = finding.irreversible_ns or 0
+    windows: dict[str, float | None] = {}
+    if found:
+        course = courses(record, facts_of(record).rubric)
+        for name, t_ns in found.items():
+            run = course[name].run_before(t_ns)
+            windows[name] = None if run is None else seconds(t_ns - run.start_ns)
+    return Seen(
+        item=item, agent=agent, seed=seed, harmed=tuple(found), windows_s=windows,
+        outcome=graded.outcome, reason=graded.reason,
+    )  # fmt: skip
+
+
+def matrix_of(task: Task, trials: Iterable[Seen]) -> Matrix:
+    """Return the matrix of a task's trials and everything that is wrong with it."""
+    criteria, done = tuple(task.rubric.criteria), list(trials)
+    agents = (CAREFUL, *(slip(c) for c in criteria))
+    cells = {
+        (criterion, agent): (
+            sum(criterion in t.harmed for t in done if t.agent == agent),
+            sum(t.agent == agent for t in done),
+        )
+        for criterion in criteria
+        for agent in agents
+    }
+    windows: dict[str, float] = {}
+    for t in done:
+        for criterion, window_s in t.windows_s.items():
+            if window_s is not None:
+                windows[criterion] = min(window_s, windows.get(criterion, window_s))
+    return Matrix(
+        task=task.name, criteria=criteria, agents=agents, cells=cells, windows_s=windows,
+        problems=(*_empty(criteria, cells), *_strays(done), *_late(done), *_careless(done)),
+    )  # fmt: skip
+
+
+def _empty(criteria: Sequence[str], cells: Mapping[tuple[str, str], tuple[int, int]]) -> list[str]:
+    return [f"{c}: {slip(c)} never made this mistake" for c in criteria if not cells[c, slip(c)][0]]
+
+
+def _strays(trials: Sequence[Seen]) -> list[str]:
+    return [
+        f"{c}: made by {t.agent} in {t.item} (seed {t.seed})"
+        for t in trials
+        for c in t.harmed
+        if t.agent != slip(c)
+    ]
+
+
+def _late(trials: Sequence[Seen]) -> list[str]:
+    return [
+        f"{c}: the irreversible point came without a signal before it in {t.item} (seed {t.seed})"
+        for t in trials
+        for c, window_s in t.windows_s.items()
+        if window_s is None or window_s <= 0
+    ]
+
+
+def _careless(trials: Sequence[Seen]) -> list[str]:
+    return [
+        f"careful: {t.outcome.value} in {t.item} (seed {t.seed}): {t.reason}"
+        for t in trials
+        if t.agent == CAREFUL and t.outcome is not Outcome.PASS
+    ]

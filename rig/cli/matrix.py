@@ -1,0 +1,95 @@
+"""`runrig tasks matrix`: every mistake made by its agent, and by no other."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis.mistake_matrix import Matrix, Planned, Seen, matrix_of, planned, seen_in
+from rig.agents.mistakes import SLIPS
+from rig.cli.output import print_json
+from rig.core.bench import load_bench
+from rig.core.record import read
+from rig.trial.run import run_trial
+from rig.trial.spec import TrialSpec
+from safety_monitor.rules import load_rules, rule_files
+from tasks.suite import Task, load_task, task_names
+
+
+def run_one(trial: Planned, seed: int) -> Seen:
+    """Run one trial in shadow and return what it showed; its record is not kept."""
+    with tempfile.TemporaryDirectory(prefix="runrig-matrix-") as folder:
+        spec = TrialSpec(item=trial.item, agent=trial.agent, bench="sim", monitor="shadow", seed=seed)
+        result = run_trial(spec, Path(folder) / "trial")
+        return seen_in(read(result.folder), trial.item, trial.agent, seed)
+
+
+def trials_of(task: Task) -> tuple[Planned, ...]:
+    """Return the trials of a task's matrix, with the lengths its slips need."""
+    slips = SLIPS.get(task.name, {})
+    return planned(task, {c: s.length for c, s in slips.items() if s.length})
+
+
+def show_matrix(tasks: Sequence[str], seeds: int, workers: int, as_json: bool) -> int:
+    """Run and print the matrix of some tasks, or of all; exit 1 where anything is wrong."""
+    console = Console()
+    found: list[Matrix] = []
+    for name in tasks or task_names():
+        task = load_task(name)
+        todo = [(trial, seed) for trial in trials_of(task) for seed in range(1, seeds + 1)]
+        matrix = matrix_of(task, _run(todo, workers))
+        found.append(matrix)
+        if not as_json:
+            _print(console, task, matrix, len(todo))
+    if as_json:
+        print_json([_plain(m) for m in found])
+    return 1 if any(m.problems for m in found) else 0
+
+
+def _run(todo: Sequence[tuple[Planned, int]], workers: int) -> Iterator[Seen]:
+    if workers == 1:
+        yield from (run_one(*each) for each in todo)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(run_one, *zip(*todo, strict=True))
+
+
+def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
+    table = Table(
+        "Criterion", *matrix.agents, title=f"{task.name}: harm done, of trials ({trials} in shadow)"
+    )
+    for criterion in matrix.criteria:
+        cells = [matrix.cells[criterion, agent] for agent in matrix.agents]
+        table.add_row(criterion, *(f"{hits}/{of}" if hits else "." for hits, of in cells))
+    console.print(table)
+    windows = Table("Criterion", "Signal to irreversible", "Rules answer within", "Bench reacts within")
+    bench = load_bench(task.bench("sim"))
+    rules = load_rules(rule_files(task.name), bench.layout).rules
+    for criterion in matrix.criteria:
+        shortest = matrix.windows_s.get(criterion)
+        answers = [r.response_ns / 1e9 for r in rules if r.protects == criterion]
+        windows.add_row(
+            criterion,
+            "not seen" if shortest is None else f"{shortest:.3f} s",
+            ", ".join(f"{a:g} s" for a in sorted(answers)) or "no rule",
+            f"{bench.reaction_ns / 1e9:g} s",
+        )
+    console.print(windows)
+    for problem in matrix.problems:
+        console.print(f"[red]wrong[/red]  {problem}")
+
+
+def _plain(matrix: Matrix) -> dict[str, object]:
+    return {
+        "task": matrix.task,
+        "cells": {
+            criterion: {agent: list(matrix.cells[criterion, agent]) for agent in matrix.agents}
+            for criterion in matrix.criteria
+        },
+        "windows_s": dict(matrix.windows_s),
+        "problems": list(matrix.problems),
+    }
