@@ -11,6 +11,8 @@ WINDOW_NS = 1_000_000_000
 KEPT = 32
 DECAY = 0.93
 """Weight of a window against the next younger one: a half-life of about ten seconds."""
+DRIFT_PRIOR = 0.01
+"""No clock of a node is off by more: a crystal has 1e-4, a resistor-capacitor oscillator 1e-2."""
 OUTLIER_SIGMAS = 5.0
 FLOOR_NS = 1_000.0  # the node's clock counts microseconds
 
@@ -106,7 +108,11 @@ def fit(exchanges: list[Exchange]) -> ClockMap:
     offset = sum(w * e.offset_ns for w, e in zip(weights, exchanges, strict=True)) / total
     across = [(w, e.node_ns - origin, e.offset_ns - offset) for w, e in zip(weights, exchanges, strict=True)]
     spread = sum(w * x * x for w, x, _ in across)
-    drift = sum(w * x * y for w, x, y in across) / spread if n > 1 and spread > 0 else 0.0
+    # Two far-off exchanges a second apart look like a drift of per cents: a drift is believed as far as the
+    # exchanges' own doubt, half their round trips, allows (a ridge with `DRIFT_PRIOR` as its scale).
+    doubt = sum(w * e.round_trip_ns for w, e in zip(weights, exchanges, strict=True)) / total / 2
+    ridge = (doubt / DRIFT_PRIOR) ** 2
+    drift = sum(w * x * y for w, x, y in across) / (spread + ridge) if n > 1 and spread > 0 else 0.0
     residual = math.sqrt(sum(w * (y - drift * x) ** 2 for w, x, y in across) / total)
     half = min(e.round_trip_ns for e in exchanges) / 2
     return ClockMap(origin, offset, drift, half + residual + FLOOR_NS)

@@ -30,7 +30,7 @@ from rig.core.errors import RigFault, UsageError
 
 POLL_MS = 2
 OPEN_S = 5.0
-GATHER_NS = 300_000
+GATHER_NS = 1_000_000
 """An emulator sends byte by byte: its frames are let gather, or every byte would wake us."""
 SOCKET = "tcp:"
 """Port names that begin so are sockets of an emulator, all others device files."""
@@ -222,15 +222,18 @@ class Link:
         if self.wires is not None:
             data = self.wires.inbound(data, now_ns)
         with self._changed:
+            before = self.session.state
             for received in self.session.receive(data, now_ns) if data else ():
                 self._mailbox.put(received)
             out = self.session.poll(now_ns)
             self._backlog += out if self.wires is None else self.wires.outbound(out, now_ns)
-            self._collect()
             if len(self._backlog) > BACKLOG_BYTES:
                 self.session.lose("the port takes no bytes any more; is the cable in?")
                 self._backlog = b""
-            self._changed.notify_all()
+            news = bool(data or self.session.outcomes) or self.session.state is not before
+            self._collect()
+            if news:
+                self._changed.notify_all()
         if self._backlog:
             with contextlib.suppress(BlockingIOError):
                 self._backlog = self._backlog[os.write(fd, self._backlog) :]

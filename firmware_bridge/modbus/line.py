@@ -6,6 +6,7 @@ asked until the device cannot answer any more; then the line is flushed.
 """
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from pymodbus.client import ModbusSerialClient, ModbusTcpClient
 from firmware_bridge.modbus.registers import RegisterMap
 from rig.core.clock import Clock
 from rig.core.errors import RigFault
+
+logging.getLogger("pymodbus").addHandler(logging.NullHandler())  # what it says is said here, as a `LineError`
 
 EXCEPTIONS = {
     1: "illegal function", 2: "illegal data address", 3: "illegal data value", 4: "device failure",

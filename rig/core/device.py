@@ -164,20 +164,23 @@ def device_mistakes(
 ) -> list[str]:
     """Return what is wrong with a bench's devices together."""
     mistakes: list[str] = []
-    places: dict[tuple[str, int], str] = {}
+    places: list[tuple[str, str, int | None]] = []
     drives: dict[str, str] = {}
     shows: dict[str, str] = {}
     for d in devices:
         for address in filter(None, (d.address, d.monitor_address)):
-            place = (address, d.unit) if d.driver == "modbus" else (address, 0)
             if address in ("qemu", "library"):
                 continue  # each has a process of its own
-            if place in places:
-                mistakes.append(
-                    f"device.{d.name}: is at {address}" + (f" unit {d.unit}" if d.driver == "modbus" else "")
-                    + f", where {places[place]} is; give each its own address"
-                )  # fmt: skip
-            places.setdefault(place, d.name)
+            unit = (
+                d.unit if d.driver == "modbus" else None
+            )  # a Modbus line is shared by units, nothing else is
+            for other, at, number in places:
+                if at == address and (unit is None or number is None or unit == number):
+                    said = address if unit is None else f"{address} unit {unit}"
+                    mistakes.append(
+                        f"device.{d.name}: is at {said}, where {other} is; give each its own address"
+                    )
+            places.append((d.name, address, unit))
         for kind, names, known, owner in (
             ("actuator", d.actuators, actuators, drives), ("channel", d.channels, channels, shows)
         ):  # fmt: skip

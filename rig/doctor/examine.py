@@ -62,7 +62,14 @@ def _emulated(spec: BenchSpec) -> tuple[list[Check], Sequence[str]]:
     return emulated_checks(spec)
 
 
+def _physical(spec: BenchSpec) -> tuple[list[Check], Sequence[str]]:
+    from rig.doctor.physical import physical_checks
+
+    return physical_checks(spec)
+
+
 _EXAMINERS: dict[str, Callable[[BenchSpec], tuple[list[Check], Sequence[str]]]] = {
     "simulated": _simulated,
     "emulated": _emulated,
+    "physical": _physical,
 }

@@ -8,8 +8,9 @@ import argparse
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,9 @@ from firmware_bridge import messages as m
 from firmware_bridge.backend import BridgeBackend
 from firmware_bridge.clock_sync import fit
 from firmware_bridge.codec import framed, unpack
+from firmware_bridge.emulator import EmulatedNode
 from firmware_bridge.framing import Decoder, encode
+from firmware_bridge.plant_port import Drives, World
 from rig.core.clock import MonotonicClock, monotonic_ns
 from rig.core.command import Command
 from tests.firmware_bridge.process import CONTROLLER, MONITOR, NodeProcess, node_process, script, watched
@@ -75,36 +78,126 @@ def round_trips(n: int) -> None:
         )
 
 
-CASES: dict[str, Callable[[NodeProcess, int, int], None]] = {
-    "controller kill -9": lambda node, controller, monitor: os.kill(controller, signal.SIGKILL),
-    "controller SIGSTOP": lambda node, controller, monitor: os.kill(controller, signal.SIGSTOP),
-    "monitor kill -9": lambda node, controller, monitor: os.kill(monitor, signal.SIGKILL),
-    "monitor SIGSTOP": lambda node, controller, monitor: os.kill(monitor, signal.SIGSTOP),
-    "emergency stop pressed": lambda node, controller, monitor: node.tell("estop 1"),
-    "supply lost": lambda node, controller, monitor: node.tell("supply 0"),
-}
+@dataclass(frozen=True)
+class Case:
+    """A way for things to go wrong: signals to the host's processes, or something done to the node."""
+
+    name: str
+    controller: int = 0
+    monitor: int = 0
+    node: str = ""
 
 
-def times_to_safe(heartbeat_ms: int, repeats: int) -> bool:
+CASES = (
+    Case("controller kill -9", controller=signal.SIGKILL),
+    Case("controller SIGSTOP", controller=signal.SIGSTOP),
+    Case("monitor kill -9", monitor=signal.SIGKILL),
+    Case("monitor SIGSTOP", monitor=signal.SIGSTOP),
+    Case("both SIGSTOP", controller=signal.SIGSTOP, monitor=signal.SIGSTOP),
+    Case("cable pulled", controller=signal.SIGUSR1),
+    Case("emergency stop pressed", node="estop"),
+    Case("supply lost", node="supply"),
+    Case("node reset", node="reset"),
+)
+
+
+class OnHost:
+    """The firmware as a process on ptys."""
+
+    def __init__(self, heartbeat_ms: int) -> None:
+        self._node = NodeProcess(heartbeat_ms)
+        self.controller, self.monitor = self._node.ports
+
+    def __enter__(self) -> "OnHost":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._node.close()
+
+    def blow(self, what: str) -> None:
+        self._node.tell({"estop": "estop 1", "supply": "supply 0", "reset": "reset 2"}[what])
+
+    def until_safe(self, reset: bool) -> float:
+        """Return the machine's time (us) at which outputs were safe: SAFE, or started anew and unarmed."""
+        return self._node.until(m.State.IDLE if reset else m.State.SAFE)[1]
+
+
+class UnderQemu:
+    """The firmware on the emulated board; the plant port is the oracle."""
+
+    def __init__(self, heartbeat_ms: int) -> None:
+        self._node = EmulatedNode(heartbeat_ms)
+        self._world = World(np.array([0.0 if i.low <= 0.0 else i.low for i in m.INPUTS]))
+
+    def __enter__(self) -> "UnderQemu":
+        self._node.__enter__()
+        self.controller, self.monitor = self._node.controller, self._node.monitor
+        self._node.exchange(self._world)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._pump)
+        self._thread.start()
+        return self
+
+    def _pump(self) -> None:
+        while not self._ending.wait(0.02):
+            self._node.exchange(self._world)
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._thread.join()
+        self._node.__exit__(None, None, None)
+
+    def blow(self, what: str) -> None:
+        self.boot = self._node.reader.newest.boot
+        if what == "supply":
+            self._world = replace(self._world, supply_mv=0)
+            self._node.exchange(self._world)
+        elif what == "estop":
+            self._node.press(True)
+        else:
+            self._node.reset()
+
+    def until_safe(self, reset: bool) -> float:
+        self._ending.set()
+        self._thread.join()
+        if (done := self._seen(self._node.reader.newest, reset)) is not None:
+            return done
+        found = self._node.wait_for(lambda d: self._seen(d, reset) is not None, 20.0)
+        assert found is not None, "never safe"
+        return found[1] / 1000
+
+    def _seen(self, drives: Drives, reset: bool) -> float | None:
+        safe = drives.boot != self.boot if reset else drives.state == m.State.SAFE
+        return monotonic_ns() / 1000 if safe else None
+
+
+def times_to_safe(board: type[OnHost] | type[UnderQemu], heartbeat_ms: int, repeats: int) -> bool:
     """Print how long each way of dying takes to be made safe; return whether all kept the limit."""
     limit_us = 1000 * (heartbeat_ms + TRIP_MARGIN_MS)
     kept = True
-    for name, blow in CASES.items():
+    for case in CASES:
         times = []
         for _ in range(repeats):
             with (
-                node_process(heartbeat_ms) as node,
-                script(MONITOR, node.ports[1]) as monitor,
-                script(CONTROLLER, node.ports[0]) as controller,
+                board(heartbeat_ms) as node,
+                script(MONITOR, node.monitor) as monitor,
+                script(CONTROLLER, node.controller) as controller,
             ):
                 start_us = monotonic_ns() / 1000
-                blow(node, controller.pid, monitor.pid)
-                _, tripped_us = node.until(m.State.SAFE)
-                times.append(tripped_us - start_us)
-        figures(f"{name} -> SAFE (time-out {heartbeat_ms} ms)", times)
+                if case.controller:
+                    os.kill(controller.pid, case.controller)
+                if case.monitor:
+                    os.kill(monitor.pid, case.monitor)
+                if case.node:
+                    node.blow(case.node)
+                times.append(node.until_safe(case.node == "reset") - start_us)
+        figures(f"{case.name} -> SAFE (time-out {heartbeat_ms} ms)", times)
         kept &= max(times) <= limit_us
     print(f"declared limit {limit_us / 1000:.0f} ms: {'kept' if kept else 'NOT KEPT'}")
     return kept
+
+
+BOARDS: dict[str, type[OnHost] | type[UnderQemu]] = {"host": OnHost, "qemu": UnderQemu}
 
 
 def main() -> int:
@@ -113,6 +206,7 @@ def main() -> int:
     parser.add_argument("--heartbeat", type=int, default=100, help="time-out of either heartbeat, ms")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--writes", type=int, default=5000)
+    parser.add_argument("--board", choices=list(BOARDS), default="host")
     parser.add_argument("--only", choices=["codec", "trips", "safe"])
     chosen = parser.parse_args()
     kept = True
@@ -121,7 +215,7 @@ def main() -> int:
     if chosen.only in (None, "trips"):
         round_trips(chosen.writes)
     if chosen.only in (None, "safe"):
-        kept = times_to_safe(chosen.heartbeat, chosen.repeats)
+        kept = times_to_safe(BOARDS[chosen.board], chosen.heartbeat, chosen.repeats)
     return 0 if kept else 1
 
 

@@ -19,14 +19,21 @@ HEARTBEAT_MS = 250
 """Long enough for a machine whose cores are shared with others; a bench of its own uses 100 ms."""
 
 CONTROLLER = """
-import sys, time
+import signal, sys, time
+import numpy as np
 from firmware_bridge.backend import BridgeBackend
+from firmware_bridge.faults import FaultyWires, WireFaults
 from rig.core.clock import MonotonicClock
 from rig.core.command import Command
 clock = MonotonicClock()
 with BridgeBackend(sys.argv[1], clock) as backend:
+    def pull(*_):  # the cable
+        wires = FaultyWires(np.random.default_rng(0))
+        wires.set(WireFaults(), cut=True)
+        backend.link.wires = wires
+    signal.signal(signal.SIGUSR1, pull)
     for k in range(10**6):
-        backend.write([Command("bed.back", 80.0, clock.now_ns() + 1_900_000_000)])
+        backend.write([Command("bed.back", 80.0, clock.now_ns() + 1_000_000_000)])
         if k == 0:
             print("moving", flush=True)
         clock.sleep_until(clock.now_ns() + 10_000_000)
