@@ -1,4 +1,4 @@
-"""Trials from the logs of Inspect evaluations (``.eval`` archives and ``.json`` files).
+"""Trials from the logs of Inspect evaluations (``.eval`` archives and ``.json`` files, those of inspect-robots too).
 
 A sample says how long its task takes in its metadata: ``duration_s``, or ``human_minutes``; several samples of one
 ``item`` name it there. What else our table knows (``family``, ``site``, ``tier``, ``embodiment``, ``monitor``) is
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.parsing import PASSED, TableBuilder
+from analysis.robots_logs import is_robots_log, read_robots
 from analysis.trials import Outcome
 from rig.core.errors import ConfigError
 
@@ -29,6 +30,9 @@ def read_inspect(path: Path, builder: TableBuilder) -> None:
         ConfigError: If the file is not such a log.
     """
     try:
+        if path.suffix != ".eval" and is_robots_log(log := _json(path)):
+            read_robots(path, log, builder)
+            return
         header, samples = _archive(path) if path.suffix == ".eval" else _document(path)
         rows = [_row(header, sample) for sample in samples]
     except (KeyError, TypeError, AttributeError) as error:
@@ -37,11 +41,16 @@ def read_inspect(path: Path, builder: TableBuilder) -> None:
     builder.extend({name: [row.get(name) for row in rows] for name in names}, len(rows))
 
 
-def _document(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
+def _json(path: Path) -> Mapping[str, Any]:
     try:
-        log = json.loads(path.read_text(encoding="utf-8"))
+        log: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigError(str(path), [f"is not JSON: {error}"]) from None
+    return log
+
+
+def _document(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
+    log = _json(path)
     return log["eval"], iter(log.get("samples") or ())
 
 
