@@ -233,12 +233,22 @@ class Coordinator:
                 case Died(worker, job, how):
                     if (found := self._died(self._forget(worker), job, how)) is not None:
                         ended.append(found)
-        if self._stop is None and ended:
+        if self._stop is None and ended and not any(entry.physical for entry, _ in ended):
             self._give()  # workers first, then the slow part: making the ends durable
         if ended:
             self.ledger.finish([result.ended for _, result in ended], self._now_s())
         for entry, result in ended:
-            self.observer.ended(entry, result)
+            self._tell(entry, result)
+
+    def _tell(self, entry: Entry, result: Returned) -> None:
+        """Tell the observer; after a physical trial that did not end as it should, somebody has to look first."""
+        self.observer.ended(entry, result)
+        if entry.physical and result.ended.state is not State.DONE and self._stop is None:
+            self._stop = Stopped(
+                f"trial {entry.trial_id} on bench {entry.spec.bench} ended {result.ended.outcome}: "
+                f"{result.ended.reason}; look at the bench before anything on it moves again",
+                RigFault.exit_code,
+            )
 
     def _forget(self, worker: str) -> Entry:
         entry = self._under_way.pop(worker)
@@ -248,7 +258,7 @@ class Coordinator:
 
     def _note_end(self, entry: Entry, result: Returned) -> None:
         self.ledger.finish([result.ended], self._now_s())
-        self.observer.ended(entry, result)
+        self._tell(entry, result)
 
     def _refused(self, entry: Entry, job: Job, refused: Refused) -> None:
         if refused.started:

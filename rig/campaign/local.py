@@ -24,6 +24,7 @@ from rig.trial.spec import TrialSpec
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 BEAT_S = 1.0
+MOST_FAILED_STARTS = 8
 PATIENCE_S = 10.0
 """How long a worker that was asked to leave may take."""
 
@@ -69,6 +70,7 @@ class Processes(Generic[Task, Result]):
     gentle: bool = False
     _workers: dict[str, _Worker[Task]] = field(default_factory=dict)
     _made: int = 0
+    _failed_starts: int = 0  # in a row
 
     def __post_init__(self) -> None:
         for _ in range(self.count):
@@ -129,6 +131,16 @@ class Processes(Generic[Task, Result]):
                 worker.task = None
             news.append((name, task, what, ""))
         return news
+
+    def _mind_failed_start(self, worker: _Worker[Task]) -> None:
+        """Count a process that died before it was ready; give up when none comes up any more.
+
+        Raises:
+            RigFault: With how the last one died.
+        """
+        self._failed_starts += not worker.ready
+        if self._failed_starts >= MOST_FAILED_STARTS:
+            raise RigFault(f"no worker process can be started: {_how(worker.process.exitcode)}")
 
     def give_up(self, worker: str) -> None:
         """End a process on the spot."""

@@ -109,7 +109,7 @@ def _run(
             made = executor() if executor else _executor(options, plan, folder, physical)
             stopped = Coordinator(folder, ledger, made, plan.run, observer).work()
         cover = coverage_of(plan)
-        if stopped is not None:
+        if stopped is not None and not ledger.status().complete:
             return Ran(ledger.status(), stopped, None, cover)
         reported = write_report(folder, ledger, cover)
         seal(folder, ledger, reported)

@@ -11,6 +11,7 @@ from rig.campaign.composition import arms_of, coverage
 from rig.campaign.grid import lay_out
 from rig.campaign.plan import CompositionTable, Plan, load_plan
 from rig.core.errors import ConfigError, UsageError
+from rig.core.record import trial_id
 
 SMALL = """
 [[grid]]
@@ -206,3 +207,10 @@ def test_what_registration_needs_is_named() -> None:
         {"name": "x", "text": "y", "grid": [{"agents": ["a"], "items": ["b"], "seeds": [1]}]}
     )
     assert plan.missing() == ("[decision]", "[[threshold]]", "[deployment]")
+
+
+def test_ids_are_those_the_record_will_have(tmp_path: Path) -> None:
+    trials = trials_of(tmp_path, SMALL.replace('"refuse"', '"planted(0.5)"'))
+    for name, cell, seed, repeat in trials:
+        home = trials.cells[cell]
+        assert name == trial_id(home.at(seed, repeat).key(home.configuration))

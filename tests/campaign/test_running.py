@@ -237,13 +237,17 @@ def test_a_physical_trial_whose_effect_is_unknown_stays_so(
     )
     with pytest.raises(UsageError, match="moves hardware; say --yes"):
         ran(plan, out)
-    done = run_campaign(plan, out, replace(HERE, may_move=True), executor=lambda: Pool(2, work=dies))
-    assert done.stopped is None and done.status.states == {State.INDETERMINATE: 2}
-    assert {value[2] for value in states(out).values()} == {0}, "no trial was tried again"
+    may = replace(HERE, may_move=True)
+    first = run_campaign(plan, out, may, executor=lambda: Pool(2, work=dies))
+    assert first.stopped is not None and first.stopped.exit_code == 3
+    assert "ended INDETERMINATE" in first.stopped.why and "look at the bench" in first.stopped.why
+    assert first.status.states == {State.INDETERMINATE: 1, State.QUEUED: 1}, (
+        "nothing moves before somebody looked"
+    )
+    second = ran(plan, out, may)
+    assert second.stopped is None and second.status.states == {State.INDETERMINATE: 1, State.DONE: 1}
     with Ledger.reading(out) as ledger:
-        assert {e.attempts for e in ledger.entries()} == {1}
-    again = ran(plan, out, replace(HERE, may_move=True))
-    assert again.status.states == {State.INDETERMINATE: 2}
+        assert {e.attempts for e in ledger.entries()} == {1} and {e.deaths for e in ledger.entries()} == {0}
 
 
 def test_a_full_disk_stops_the_campaign_and_the_same_command_goes_on(tmp_path: Path) -> None:
