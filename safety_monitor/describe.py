@@ -31,6 +31,12 @@ def rule_line(rule: Rule) -> str:
     return f"{rule.id:<24} {rule.protects:<24} {rule.response:<8} {rule.sentence}"
 
 
+def _rounded(lasts_ns: int) -> int:
+    """Return a time to three digits: the end of an axis is read, not computed with."""
+    step = int(10 ** max(0, len(str(lasts_ns)) - 3))
+    return -(-lasts_ns // step) * step
+
+
 def list_rules(ruleset: RuleSet) -> str:
     """Return all rules, one line each."""
     head = f"{'rule':<24} {'protects':<24} {'response':<8} says"
@@ -140,7 +146,7 @@ def picture(script: Script, rule: Rule, layout: Layout) -> str:
     lines = [f"    {name:<20} {bars}  {reach}" for name, bars, reach in drawn.rows]
     verdicts = "".join(_VERDICT[v] for v in drawn.verdicts)
     lines.append(f"    {'rule':<20} {verdicts}  █ broken  · holds  ? not known")
-    lines.append(f"    {'':<20} 0{span(drawn.lasts_ns):>{WIDTH - 1}}")
+    lines.append(f"    {'':<20} 0{span(_rounded(drawn.lasts_ns)):>{WIDTH - 1}}")
     return "\n".join(lines)
 
 

@@ -39,6 +39,7 @@ from safety_monitor.nodes import (
 _COMPARED = {
     "<": "below", "<=": "at most", ">": "above", ">=": "at least", "==": "equal to", "!=": "other than",
 }  # fmt: skip
+_DONE = {"+": "plus", "-": "less", "*": "times", "/": "divided by"}
 _CLAUSE = re.compile(r"[,;:]")
 FLAG = re.compile(r"^1 (while|where) ")
 _UNITS = (
@@ -63,14 +64,28 @@ def span(span_ns: int) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Return a number with its unit, small lengths in millimetres.
+    """Return a number with its unit; small lengths, short times and stiffness in handy units.
 
     >>> quantity(0.1, "m"), quantity(0.065, "m/s"), quantity(2.0, "1")
     ('100 mm', '65 mm/s', '2')
+    >>> quantity(0.04, "s"), quantity(75e3, "N/m")
+    ('40 ms', '75 N/mm')
     """
+    if unit == "s" and 0 < abs(value) < 1:
+        return f"{1000 * value:g} ms"
+    if unit == "N/m" and abs(value) >= 1000:
+        return f"{value / 1000:g} N/mm"
     if unit in ("m", "m/s") and 0 < abs(value) < 1:
         return f"{1000 * value:g} m{unit}"
     return f"{value:g}" if unit == "1" else f"{value:g} {unit}"
+
+
+def _is_sum(node: Node) -> bool:
+    return isinstance(node, Arithmetic) and node.op in ("+", "-")
+
+
+def _felt(node: Stiffness) -> str:
+    return f"felt from {quantity(node.touch, node.x.unit)} on, at most {quantity(node.most, node.unit)}"
 
 
 def _clause(text: str) -> str:
@@ -125,8 +140,8 @@ class Speaker:
                 return quantity(value, unit)
             case Measured():
                 return self._channel(node)
-            case Arithmetic(op=op, left=left, right=right):
-                return f"({self.words(left)} {op} {self.words(right)})"
+            case Arithmetic():
+                return self._arithmetic(node)
             case Absolute(x=x):
                 return f"the size of {self.words(x)}"
             case Extreme(op=op, args=args):
@@ -142,13 +157,28 @@ class Speaker:
                 return f"the time {self.words(x)} has not changed"
             case Ahead(x=x, span_ns=span_ns, kappa=kappa):
                 return f"what {self.words(x)} may reach in {span(span_ns)} ({kappa:+g} deviations)"
-            case Stiffness(x=x, touch=touch, most=most, unit=unit):
-                least = f"from {quantity(touch, x.unit)} on, at most {quantity(most, unit)}"
-                return f"the stiffness of what {self.words(x)} presses on ({least})"
+            case Stiffness(x=x):
+                return f"the stiffness of what {self.words(x)} presses on ({_felt(node)})"
             case Times(x=x, span_ns=span_ns):
                 return f"how often in the last {span(span_ns)} it began that {self.words(x)}"
             case _:
                 raise TypeError(f"no words for {node!r}")
+
+    def _arithmetic(self, node: Arithmetic) -> str:
+        """Return a sum or product in words; what a speed covers and a press will reach have words of their own."""
+        match node:
+            case Arithmetic(
+                "+", Measured() as force, Arithmetic("*", Arithmetic("*", Stiffness(x=x) as press), ahead)
+            ) if force == x:
+                return (
+                    f"what {self.words(force)} will have reached in {self.words(ahead)}, "
+                    f"by the stiffness of what it presses on ({_felt(press)}),"
+                )
+            case Arithmetic("*", left=left, right=Constant(unit="s") as time) if left.unit == "m/s":
+                return f"what is covered in {self.words(time)} at {self.words(left)}"
+            case Arithmetic(op=op, left=left, right=right):
+                said = (f"({self.words(x)})" if _is_sum(x) else self.words(x) for x in (left, right))
+                return f" {_DONE[op]} ".join(said)
 
     def _condition(self, node: Node) -> str:
         match node:

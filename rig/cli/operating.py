@@ -1,5 +1,6 @@
 """`runrig timeliness --curve` and `runrig rules calibrate`: how sure a predictor has to be."""
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def entry(found: Calibrated) -> str:
     seeds = f"seeds {found.seeds[0]} to {found.seeds[-1]}"
     return "\n".join(
         (
-            f"kappa = {c.kappa:.3f}",
+            f"kappa = {math.floor(1000 * c.kappa) / 1000:.3f}",  # never above what was found
             f"budget_per_h = {found.budget_per_h:g}",
             f"trials = {c.runs}",
             f"hours = {found.hours:.3f}",
