@@ -10,6 +10,9 @@ from pathlib import Path
 from threading import Event
 
 from analysis.bootstrap import Scheme
+from analysis.nominal import nominal_times
+from analysis.table import load_table
+from analysis.words import duration
 from rig.agents.planted import Planted, parse_planted
 from rig.agents.schema import one_call_schema, openai_functions, schemas
 from rig.cli.output import print_json
@@ -69,6 +72,21 @@ def show_tools(task: str, skin: str) -> int:
         case _:
             raise unknown("way in", skin, ["openai", "form", "people"])
     return 0
+
+
+def show_nominal(folder: Path, agent: str, as_json: bool) -> int:
+    """Print how long people took for each job, beside what its task states."""
+    times = nominal_times(list(load_table(folder)), agent)
+    if as_json:
+        print_json([{**asdict(t), "agrees": t.agrees} for t in times])
+    else:
+        for t in times:
+            between = f" ({duration(t.interval.low)} to {duration(t.interval.high)})" if t.interval else ""
+            found = f"{duration(t.mean_s)}{between}" if t.people else "nobody passed"
+            print(
+                f"{t.task}/{t.length}: {found} by {t.people} people, {t.failed} failed; stated {duration(t.stated_s)}"
+            )  # noqa: T201
+    return 1 if any(t.agrees is False for t in times) else 0
 
 
 def serve_small_model(port: int) -> int:

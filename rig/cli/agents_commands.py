@@ -39,6 +39,18 @@ def agents_serve(
     return serve_small_model(port)
 
 
+@commands.command("nominal")
+def agents_nominal(
+    records: Annotated[Path, typer.Argument(help="A folder of records.", show_default=False)],
+    agent: Annotated[str, typer.Option(help="Whose trials are a carer's.")] = "human",
+    as_json: Annotated[bool, typer.Option("--json", help="Strict JSON.")] = False,
+) -> int:
+    """Say how long people took for each job, beside what its task states; exit 1 where these disagree."""
+    from rig.cli.agents import show_nominal
+
+    return show_nominal(records, agent, as_json)
+
+
 @commands.command("study")
 def agents_study(
     campaigns: Annotated[int, typer.Option(help="Campaigns of each agent.", min=2)] = 40,

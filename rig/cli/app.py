@@ -72,7 +72,9 @@ def trial(
     task: Annotated[
         str, typer.Option(help="Task (see runrig tasks list), or a whole item task/length/scenario.")
     ],
-    agent: Annotated[str, typer.Option(help="careful, hasty, refuse, or planted(RATE_PER_HOUR).")],
+    agent: Annotated[
+        str, typer.Option(help="careful, inspect:PROVIDER/MODEL, human, ... (runrig agents list).")
+    ],
     out: Annotated[Path, typer.Option(help="Folder under which the record is written.")],
     bench: Annotated[str, typer.Option(help="Bench (see runrig bench list).")] = "sim",
     length: Annotated[str | None, typer.Option(help="Length of the task; by default its shortest.")] = None,

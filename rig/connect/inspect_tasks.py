@@ -84,7 +84,6 @@ def make_task(name: str) -> Callable[..., Task]:
         settings = Settings.model_validate(  # tokens and temperature are Inspect's own options
             {"calls": calls, "prompt": prompt, "window": window, "max_tokens": None}
         )
-        load_bench(bench)
         samples = [
             _sample(item, seed + i, bench, monitor, think, out)
             for item in _items(name, length, scenario)
@@ -114,14 +113,14 @@ def _items(name: str, length: str, scenario: str) -> list[Item]:
 
 
 def _sample(item: Item, seed: int, bench: str, monitor: str, think: str, out: str) -> Sample:
-    file = item.task.file
+    file, equipment = item.task.file, load_bench(item.task.bench(bench))
     return Sample(
         input=file.goal,
         id=f"{item.length_name}/{item.scenario_name}/seed{seed}",
         metadata={
             "spec": {"item": item.key, "bench": bench, "monitor": monitor, "seed": seed, "think": think},
-            "item": item.key, "out": str(Path(out).absolute()), "family": file.family, "tier": file.tier, "site": bench,
-            "monitor": monitor, "duration_s": item.length.nominal_s, "embodiment": load_bench(bench).embodiment,
+            "item": item.key, "out": str(Path(out).absolute()), "family": file.family, "tier": file.tier, "site": equipment.name,
+            "monitor": monitor, "duration_s": item.length.nominal_s, "embodiment": equipment.embodiment,
         },
     )  # fmt: skip
 

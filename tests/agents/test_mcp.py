@@ -153,7 +153,7 @@ def test_a_careful_client_over_standard_input_and_output_passes(tmp_path: Path) 
             "rig.cli",
             "mcp",
             "--task",
-            "spoon-feed",
+            "itch-scratch",
             "--out",
             str(tmp_path),
             "--think",
@@ -166,7 +166,7 @@ def test_a_careful_client_over_standard_input_and_output_passes(tmp_path: Path) 
             briefing = (await client.read_resource("runrig://briefing")).contents[0].text
             agent = ScriptedAgent("careful", CAREFUL, np.random.default_rng(0))
             agent.begin(
-                Briefing(task="spoon-feed", goal="", care_notes=(), tools=(), nominal_s=200.0, limit_s=900.0)
+                Briefing(task="itch-scratch", goal="", care_notes=(), tools=(), nominal_s=20.0, limit_s=300.0)
             )
             text = briefing[briefing.index("{") :]
             for _ in range(200):
