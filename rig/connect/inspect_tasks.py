@@ -119,8 +119,9 @@ def _sample(item: Item, seed: int, bench: str, monitor: str, think: str, out: st
         id=f"{item.length_name}/{item.scenario_name}/seed{seed}",
         metadata={
             "spec": {"item": item.key, "bench": bench, "monitor": monitor, "seed": seed, "think": think},
-            "item": item.key, "out": str(Path(out).absolute()), "family": file.family, "tier": file.tier, "site": equipment.name,
-            "monitor": monitor, "duration_s": item.length.nominal_s, "embodiment": equipment.embodiment,
+            "item": item.key, "out": str(Path(out).absolute()), "family": file.family, "tier": file.tier,
+            "site": equipment.name, "monitor": monitor, "duration_s": item.length.nominal_s,
+            "embodiment": equipment.embodiment,
         },
     )  # fmt: skip
 
