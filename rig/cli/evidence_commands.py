@@ -72,6 +72,7 @@ def export(
     record: Record,
     csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
     parquet: Annotated[bool, typer.Option("--parquet", help="As Parquet.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="As one page that needs no network.")] = False,
     channels: Annotated[str, typer.Option(help="Channels, comma separated; by default all.")] = "",
     out: Annotated[
         Path | None, typer.Option(help="Where to write; by default the record's exports folder.")
@@ -79,6 +80,10 @@ def export(
     as_json: Json = False,
 ) -> int:
     """Write a record in forms that other programs read; a copy, never evidence."""
+    if html:
+        from rig.cli.serve import export_page
+
+        return export_page(record, out, as_json, alone=not (csv or parquet or channels))
     from rig.cli.evidence import export as write
 
     return write(record, csv=csv, parquet=parquet, channels=channels, out=out, as_json=as_json)

@@ -1,9 +1,12 @@
 """`runrig serve` and `runrig view`: the console in a browser."""
 
 import socket
+import tempfile
 from pathlib import Path
 
+from rig.cli.output import print_json
 from rig.console.access import Keys, Role
+from rig.console.page_export import write_page
 from rig.console.settings import Settings, cache_of, check_runs
 from rig.console.shelf import key_of
 from rig.console.start import WHAT, check_exposure, links, server
@@ -44,6 +47,21 @@ def view(record: Path, port: int) -> int:
     name = key_of(settings.runs, record)
     print(f"Open {links(settings, f'/trials/{name}?')[Role.ADMIN]}\nCtrl-C ends.", flush=True)  # noqa: T201
     server(settings).run()
+    return 0
+
+
+def export_page(record: Path, out: Path | None, as_json: bool, alone: bool) -> int:
+    """Write a record as one HTML page."""
+    if not alone:
+        raise UsageError("--html writes the whole record; give --csv, --parquet or --channels apart from it")
+    must_be_record(record)
+    folder = out or record / "exports"
+    with tempfile.TemporaryDirectory(prefix="runrig-page-") as scratch:
+        path = write_page(record, folder / f"{record.resolve().name}.html", Path(scratch))
+    if as_json:
+        print_json({"page": path})
+    else:
+        print(f"{path}: open it in any browser; it needs no network and is a copy, never evidence")  # noqa: T201
     return 0
 
 

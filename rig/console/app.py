@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from rig.console import bench_routes, review_routes, session_routes, trial_routes
+from rig.console import analysis_routes, bench_routes, review_routes, session_routes, trial_routes
 from rig.console.audit import Audit
 from rig.console.guard import Guard
 from rig.console.reviewing import Reviewing
@@ -36,6 +36,7 @@ def create(settings: Settings) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with shelf:
             yield
+            parts.whatifs.close()
             if station is not None:
                 await run_sync(station.close)
 
@@ -45,7 +46,7 @@ def create(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.parts = parts
     app.include_router(session_routes.router)
-    for router in (trial_routes.router, review_routes.router, bench_routes.router):
+    for router in (trial_routes.router, review_routes.router, analysis_routes.router, bench_routes.router):
         app.include_router(router, dependencies=[Depends(person_of)])  # nobody unknown learns what is here
     app.add_exception_handler(RunError, _explained)
     _serve_page(app)

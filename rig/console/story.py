@@ -16,7 +16,7 @@ from analysis.table import row_of
 from analysis.timeline import PANELS
 from rig.core.channel import Layout
 from rig.core.clock import seconds
-from rig.core.errors import RunError
+from rig.core.errors import RunError, UsageError
 from rig.core.event import Kind
 from rig.core.record import Record, StoredEvent, verify
 from safety_monitor.nodes import And, Compare, Constant, Measured, Truth, walk
@@ -190,7 +190,10 @@ def _gaps(record: Record) -> Iterator[dict[str, Any]]:
 def _graded(record: Record) -> dict[str, Any]:
     if not record.complete:
         return {"grade": None}
-    graded = grade(record)
+    try:
+        graded = grade(record)
+    except UsageError as error:  # its rubric reads channels it does not have: still worth looking at
+        return {"grade": None, "problem": f"cannot be graded: {error}"}
     row = row_of(record, graded)
     return {
         "grade": {

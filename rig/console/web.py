@@ -8,6 +8,7 @@ from fastapi import Depends, HTTPException, Request
 
 from rig.console.access import May, Person, Sessions
 from rig.console.audit import Audit
+from rig.console.background import Desk, Estimates
 from rig.console.pictures import Pictures
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
@@ -25,6 +26,8 @@ class Parts:
     reviews: Reviewing
     audit: Audit
     station: Station | None = None
+    whatifs: Desk = field(default_factory=Desk)
+    estimates: Estimates = field(default_factory=Estimates)
     sessions: Sessions = field(default_factory=Sessions)
     _evidence: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     _pictures: dict[str, tuple[str, Pictures]] = field(default_factory=dict)

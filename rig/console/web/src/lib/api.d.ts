@@ -328,6 +328,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/campaign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Campaign
+         * @description Say how the campaign in this folder stands, with the horizons so far and their bands.
+         */
+        get: operations["campaign_api_campaign_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reviews/queue": {
         parameters: {
             query?: never;
@@ -680,6 +700,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trials/{key}/rules/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Numbers
+         * @description List the numbers of a rule that may be changed.
+         */
+        get: operations["numbers_api_trials__key__rules__rule__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trials/{key}/scene": {
         parameters: {
             query?: never;
@@ -712,6 +752,46 @@ export interface paths {
          * @description Give lowest and highest values over a window, in about so many steps.
          */
         get: operations["signals_api_trials__key__signals_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin
+         * @description Begin: replay this record, or all complete records of its task, under other numbers.
+         */
+        post: operations["begin_api_trials__key__whatif_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/whatif/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look
+         * @description Say how far a what-if is, and what it has found.
+         */
+        get: operations["look_api_whatif__job__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -840,6 +920,38 @@ export interface components {
             entries: components["schemas"]["AuditLine"][];
             /** Total */
             total: number;
+        };
+        /**
+         * CampaignNow
+         * @description A campaign as it stands: from its ledger where there is one, and from the records.
+         */
+        CampaignNow: {
+            /** Ended */
+            ended: number;
+            /** Estimates */
+            estimates: components["schemas"]["EstimateLine"][];
+            /** Eta S */
+            eta_s: number | null;
+            /** Horizons */
+            horizons: components["schemas"]["HorizonLine"][];
+            /** Longest S */
+            longest_s: number | null;
+            /** Name */
+            name: string;
+            /** Outcomes */
+            outcomes: {
+                [key: string]: number;
+            };
+            /** Problem */
+            problem: string;
+            /** Running */
+            running: boolean;
+            /** States */
+            states: {
+                [key: string]: number;
+            };
+            /** Trials */
+            trials: number;
         };
         /**
          * ChannelShape
@@ -991,6 +1103,30 @@ export interface components {
             done: true;
         };
         /**
+         * EstimateLine
+         * @description What the trials so far say of one agent.
+         */
+        EstimateLine: {
+            /** Agent */
+            agent: string;
+            /** Definition */
+            definition: string;
+            /** Family */
+            family: string | null;
+            /** Flags */
+            flags: string[];
+            /** Items */
+            items: number;
+            /** Passes */
+            passes: number;
+            /** Refusal */
+            refusal: string | null;
+            /** Statement */
+            statement: string;
+            /** Trials */
+            trials: number;
+        };
+        /**
          * EventShape
          * @description An event as it stands in the record; ``t_ns`` is text, as it does not fit a JavaScript number.
          */
@@ -1133,6 +1269,28 @@ export interface components {
         HTTPValidationError: {
             /** Detail */
             detail?: components["schemas"]["ValidationError"][];
+        };
+        /**
+         * HorizonLine
+         * @description One horizon of one agent; a bound of None is unbounded, a time of None is not to be had.
+         */
+        HorizonLine: {
+            /** Agent */
+            agent: string;
+            /** Bands */
+            bands: {
+                [key: string]: unknown;
+            }[];
+            /** Definition */
+            definition: string;
+            /** Embodiment */
+            embodiment: string;
+            /** Family */
+            family: string | null;
+            /** Name */
+            name: string;
+            /** T S */
+            t_s: number | null;
         };
         /**
          * JudgeLine
@@ -1296,10 +1454,34 @@ export interface components {
             version: string;
         };
         /**
+         * MovedAlarm
+         * @description An alarm that comes at another time.
+         */
+        MovedAlarm: {
+            /** Instead S */
+            instead_s: number;
+            /** Recorded S */
+            recorded_s: number;
+            /** Rule */
+            rule: string;
+        };
+        /**
          * NoteText
          * @description A note for the record of the trial under way.
          */
         NoteText: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * NumberWanted
+         * @description Another value for one number.
+         */
+        NumberWanted: {
+            /** Place */
+            place: number;
+            /** Slot */
+            slot: string;
             /** Text */
             text: string;
         };
@@ -1529,6 +1711,30 @@ export interface components {
             protects: string;
             /** Sentence */
             sentence: string;
+        };
+        /**
+         * RuleNumber
+         * @description One number in a rule that may be changed.
+         */
+        RuleNumber: {
+            /** Named */
+            named: string;
+            /** Place */
+            place: number;
+            /** Slot */
+            slot: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * RuleNumbers
+         * @description The numbers of one rule.
+         */
+        RuleNumbers: {
+            /** Numbers */
+            numbers: components["schemas"]["RuleNumber"][];
+            /** Rule */
+            rule: string;
         };
         /**
          * ScenePoses
@@ -1918,6 +2124,61 @@ export interface components {
             msg: string;
             /** Error Type */
             type: string;
+        };
+        /**
+         * WhatIfNow
+         * @description How far a what-if is.
+         */
+        WhatIfNow: {
+            /** Done */
+            done: number;
+            /** Found */
+            found: components["schemas"]["WhatIfTrial"][];
+            /** Job */
+            job: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "working" | "done";
+            /** Trials */
+            trials: number;
+        };
+        /**
+         * WhatIfTrial
+         * @description What the other rules would have said of one record.
+         */
+        WhatIfTrial: {
+            /** Gained */
+            gained: components["schemas"]["AlarmBar"][];
+            /** Key */
+            key: string;
+            /** Lost */
+            lost: components["schemas"]["AlarmBar"][];
+            /** Moved */
+            moved: components["schemas"]["MovedAlarm"][];
+            /**
+             * Problem
+             * @default
+             */
+            problem: string;
+            /** Same */
+            same: number;
+        };
+        /**
+         * WhatIfWanted
+         * @description A rule with other numbers, over this record or over all of its task.
+         */
+        WhatIfWanted: {
+            /**
+             * Campaign
+             * @default false
+             */
+            campaign: boolean;
+            /** Numbers */
+            numbers: components["schemas"]["NumberWanted"][];
+            /** Rule */
+            rule: string;
         };
     };
     responses: never;
@@ -2926,6 +3187,61 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StopDone"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    campaign_api_campaign_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignNow"];
                 };
             };
             /** @description What was asked for cannot be done; the answer says why */
@@ -4259,6 +4575,73 @@ export interface operations {
             };
         };
     };
+    numbers_api_trials__key__rules__rule__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule: string;
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleNumbers"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     poses_api_trials__key__scene_get: {
         parameters: {
             query: {
@@ -4353,6 +4736,142 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Signals"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    begin_api_trials__key__whatif_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhatIfWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    look_api_whatif__job__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfNow"];
                 };
             };
             /** @description What was asked for cannot be done; the answer says why */

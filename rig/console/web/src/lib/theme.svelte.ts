@@ -1,6 +1,11 @@
 export type Theme = "system" | "light" | "dark";
 
-const stored = localStorage.getItem("runrig.theme");
+let stored: string | null = null;
+try {
+  stored = localStorage.getItem("runrig.theme");
+} catch {
+  // a page from a file may have no storage
+}
 export const theme = $state<{ chosen: Theme; dark: boolean }>({
   chosen: stored === "light" || stored === "dark" ? stored : "system",
   dark: false,
