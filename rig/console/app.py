@@ -14,7 +14,7 @@ from rig.console.audit import Audit
 from rig.console.guard import Guard
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
-from rig.console.shelf import Shelf
+from rig.console.shelf import Shelf, without_paths
 from rig.console.station import NotNow, Station
 from rig.console.web import Parts, person_of
 from rig.core.errors import RecordError, RigFault, RunError
@@ -72,11 +72,7 @@ def _serve_page(app: FastAPI) -> None:
 
 def _explained(request: Request, error: Exception) -> Response:
     status = 503 if isinstance(error, RigFault) else 409 if isinstance(error, RecordError | NotNow) else 400
-    text = str(error)
-    parts: Parts = request.app.state.parts
-    text = text.replace(
-        f"{parts.settings.runs}/", ""
-    )  # where things are on this machine is nobody's business
+    text = without_paths(str(error))
     if text.startswith("there is no such record"):
         status = 404
     return JSONResponse({"detail": text}, status)

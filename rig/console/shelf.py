@@ -10,6 +10,7 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -69,6 +70,15 @@ def stamp_of(folder: Path) -> str:
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
 
 
+def without_paths(text: str) -> str:
+    """Return a message without the folders of this machine: where things are is nobody's business.
+
+    >>> without_paths("/home/x/runs/a/manifest.json: not JSON")
+    'manifest.json: not JSON'
+    """
+    return re.sub(r"(?:/[^\s/:]+)+/", "", text)
+
+
 def derive(folder: Path, out: Path) -> None:
     """Derive everything from a record into a folder that is there whole or not at all."""
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +106,7 @@ def _derived(folder: Path, draft: Path) -> dict[str, Any]:
             last = float(np.load(draft / "end.npy", mmap_mode="r")[-1]) / NS_PER_S
             told["end_s"] = max(told["end_s"], last)
     except RunError as error:
-        return {"unreadable": str(error).replace(str(folder), folder.name)}
+        return {"unreadable": without_paths(str(error))}
     return told
 
 

@@ -50,7 +50,7 @@ def story_of(record: Record) -> dict[str, Any]:
         "rules": [{"id": r.id, "sentence": r.sentence, "protects": r.protects} for r in rules.rules]
         if rules
         else [],
-        "same_rules": same_rules(record) is not None,
+        "same_rules": rules is not None and same_rules(record) is not None,
         "lanes": lanes_of(record.events),
         "alarms": _alarms(record, rules) if rules else [],
         "gaps": list(_gaps(record)),
