@@ -10,6 +10,8 @@ import numpy as np
 
 from rig.core.errors import unknown
 from rig.core.person import Person
+from tasks.bed_bath import person as bed_bath
+from tasks.bed_bath.person import BedBathPerson
 from tasks.bed_watch import person as bed_watch
 from tasks.bed_watch.person import BedWatchPerson
 from tasks.dress_sleeve import person as dress_sleeve
@@ -144,6 +146,7 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
         lambda i, rng: ItchScratchPerson(i.task.persona, i.length, i.acting, rng),
         itch_scratch.ACTS,
     ),
+    "bed-bath": (lambda i, rng: BedBathPerson(i.task.persona, i.length, i.acting, rng), bed_bath.ACTS),
     "dress-sleeve": (
         lambda i, rng: DressSleevePerson(i.task.persona, i.length, i.acting, rng),
         dress_sleeve.ACTS,

@@ -85,6 +85,10 @@ HASTY = Care(
             "past-range",
             "neck-loop",
             "dresses-over-no",
+            "hot-cloth",
+            "wipes-too-hard",
+            "leaves-rail-down",
+            "washes-over-no",
         }
     ),
 )

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rig.agents.bed_bath import bed_bath
 from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
 from rig.agents.dress_sleeve import dress_sleeve
@@ -32,6 +33,7 @@ POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
     "dress-sleeve": dress_sleeve,
     "meal-round": meal_round,
     "handover": handover,
+    "bed-bath": bed_bath,
 }
 THINK_SPREAD = 0.25
 

@@ -184,6 +184,19 @@ class Dress(_Tool):
     heeds_voice: Annotated[bool, Field(description="Stop when the person cries out or says no")] = True
 
 
+class Wash(_Tool):
+    """Get water, cloth, cover, rail and cart ready for washing; wiping is a stroke."""
+
+    tool: Literal["wash"] = "wash"
+    do: Annotated[
+        Literal["set_water", "soak", "cover", "uncover", "rail_up", "rail_down", "leave", "come_back"],
+        Field(description="soak dips the cloth into the basin; leave drives the cart away"),
+    ]
+    temperature_c: Annotated[
+        float, Field(ge=10, le=48, description="set_water only: what the mixing valve is set to")
+    ] = 39.0
+
+
 class FixtureTool(_Tool):
     """A tool that the room answers, not the arm or the bed."""
 
@@ -300,6 +313,7 @@ Action = (
     | Hoist
     | Dress
     | Give
+    | Wash
     | FixtureAction
     | CallHuman
     | Note
@@ -309,7 +323,7 @@ Action = (
 TOOLS: dict[str, type[_Tool]] = {
     "observe": Observe, "say": Say, "ask": Ask, "wait_until": WaitUntil, "move_to": MoveTo, "act": Act,
     "stroke": Stroke, "give_drink": GiveDrink, "set_bed": SetBed, "hoist": Hoist, "dress": Dress,
-    "give": Give, "read_record": ReadRecord,
+    "give": Give, "wash": Wash, "read_record": ReadRecord,
     "check_identity": CheckIdentity, "go_to": GoTo,
     "dispense": Dispense, "offer_water": OfferWater, "check_mouth": CheckMouth, "write_record": WriteRecord,
     "hand_over": HandOver, "call_human": CallHuman, "note": Note, "stop": Stop, "finish": Finish,

@@ -2,10 +2,10 @@
 
 from rig.core.channel import Snapshot
 from rig.core.tools import Action
-from rig.trial.equipment import arm, bed, cup, gripper, hoist, scratcher, sleeve, spoon
+from rig.trial.equipment import arm, bath, bed, cup, gripper, hoist, scratcher, sleeve, spoon
 from rig.trial.phases import Here, Skill
 
-PIECES = (spoon, scratcher, cup, arm, bed, hoist, sleeve, gripper)
+PIECES = (spoon, scratcher, cup, arm, bed, hoist, sleeve, bath, gripper)
 """Modules with a function ``skill_for(action, here, snapshot)``; the first that knows the action wins."""
 
 
