@@ -20,7 +20,7 @@ CUP_GONE_M = 0.09
 UPDATE_NS = nanoseconds(0.05)
 
 ACTS = frozenset({"talk", "chat", "cough", "refuse", "turn_head", "slow_swallow", "doze"})
-"""What a drink-assist script may ask for; ``when`` is "sip N" (as it begins) or "coming N" (the cup)."""
+"""What a drink-assist script may ask for; ``when`` is "sip N" (as it begins) or "coming N" (the cup, for the Nth time)."""
 
 
 class DrinkAssistPerson:
@@ -37,11 +37,12 @@ class DrinkAssistPerson:
             persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
         )
         self._scene = Scene({**scenario.start})
-        self._sips = 0
+        self._sips = self._visits = 0
+        self._cup_there = False
+        self._swallowed_ns = -nanoseconds(1.0)
         self._open = False
         self._tasting = False
         self._coughed_ml = 0.0
-        self._swallow_s: float | None = None
         self._refuses_until_ns: int | None = None
 
     # --- the Person protocol -------------------------------------------------------------------
@@ -87,8 +88,11 @@ class DrinkAssistPerson:
     # --- drinking ------------------------------------------------------------------------------
 
     def _face_cup(self, t_ns: int, gap_m: float) -> None:
-        if gap_m < CUP_COMES_M:
-            self._start(t_ns, f"coming {self._sips + 1}")
+        if gap_m < CUP_COMES_M and not self._cup_there:
+            self._cup_there, self._visits = True, self._visits + 1
+            self._start(t_ns, f"coming {self._visits}")
+        elif gap_m > CUP_GONE_M:
+            self._cup_there = False
         willing = self._refuses_until_ns is None
         if not self._open and willing and gap_m < CUP_COMES_M:
             self._open = True
@@ -101,11 +105,13 @@ class DrinkAssistPerson:
         """Begin a sip when something is in the mouth; swallow it after a while."""
         if held_ml < self._persona.numbers["tastes_ml"] or self._tasting:
             return
+        if t_ns - self._swallowed_ns < 2 * UPDATE_NS:  # what is seen is still what was swallowed
+            return
         self._tasting = True
         self._sips += 1
-        self._swallow_s = self._persona.times["swallow"].draw_s(self._rng)
+        swallow_s = self._persona.times["swallow"].draw_s(self._rng)
+        self._agenda.put(t_ns + nanoseconds(swallow_s), "swallows")
         self._start(t_ns, f"sip {self._sips}")
-        self._agenda.put(t_ns + nanoseconds(self._swallow_s), "swallows")
 
     def _gag(self, t_ns: int, unsafe_ml: float) -> None:
         """Cough on what came while the airway was open."""
@@ -161,7 +167,7 @@ class DrinkAssistPerson:
         scene = self._scene
         match act:
             case "swallows":
-                self._tasting = False
+                self._tasting, self._swallowed_ns = False, at_ns
                 scene.add("drink.swallows")
                 scene.did("swallowed")
             case "breathes again":
