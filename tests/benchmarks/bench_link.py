@@ -5,6 +5,7 @@ The machine's load decides the tails: compare figures of one run only.
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -26,8 +27,17 @@ from firmware_bridge.framing import Decoder, encode
 from firmware_bridge.plant_port import Drives, World
 from rig.core.clock import MonotonicClock, monotonic_ns
 from rig.core.command import Command
-from tests.firmware_bridge.process import CONTROLLER, MONITOR, NodeProcess, node_process, script, watched
+from tests.firmware_bridge.process import (
+    CONTROLLER,
+    MONITOR,
+    NodeProcess,
+    NotUp,
+    node_process,
+    script,
+    watched,
+)
 
+TRIES = 3
 TRIP_MARGIN_MS = 25
 """Allowed beyond the heartbeat time-out: a step of the node, its reading of a queue, and a busy machine."""
 
@@ -177,8 +187,11 @@ def times_to_safe(board: type[OnHost] | type[UnderQemu], heartbeat_ms: int, repe
     kept = True
     for case in CASES:
         times = []
-        for _ in range(repeats):
+        for _ in range(TRIES * repeats):
+            if len(times) == repeats:
+                break
             with (
+                contextlib.suppress(NotUp),  # on a machine too busy to arm there is nothing to measure
                 board(heartbeat_ms) as node,
                 script(MONITOR, node.monitor) as monitor,
                 script(CONTROLLER, node.controller) as controller,

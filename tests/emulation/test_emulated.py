@@ -178,6 +178,15 @@ def test_under_qemu_the_firmware_moves_the_world(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
+@needs_qemu
+@pytest.mark.soak
+@pytest.mark.parametrize("agent", ["refuse", "careful"])
+def test_under_qemu_a_trial_runs_to_a_grade(agent: str, tmp_path: Path) -> None:
+    """Real time: minutes, and more on a machine that cannot keep up (the world then waits)."""
+    graded = grade(read(run_trial(spec("emulated", agent), tmp_path / "r").folder))
+    assert graded.ending != "aborted" and not graded.harm
+
+
 def test_the_emulated_world_is_the_simulated_one() -> None:
     """The same rows on both benches: the firmware adds its ramps and a delay of some milliseconds, no more."""
     n = 400

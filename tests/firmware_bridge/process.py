@@ -50,6 +50,10 @@ with Link(sys.argv[1], settings(m.Role.MONITOR), clock):
 """
 
 
+class NotUp(AssertionError):
+    """A host process ended before it was at work."""
+
+
 class NodeProcess:
     """The process; its stdout is the oracle of its state."""
 
@@ -120,7 +124,8 @@ def script(text: str, port: str) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen([sys.executable, "-c", text, port], cwd=ROOT, stdout=subprocess.PIPE)
     try:
         assert child.stdout is not None
-        assert child.stdout.readline() in (b"moving\n", b"watching\n")
+        if child.stdout.readline() not in (b"moving\n", b"watching\n"):
+            raise NotUp(text.splitlines()[0])
         yield child
     finally:
         child.kill()

@@ -35,12 +35,14 @@ int memcmp(const void *a, const void *b, size_t n)
 
 void start(void)
 {
-    const uint32_t *from = link_data_load;
-    for (uint32_t *to = link_data_start; to < link_data_end; to++) {
-        *to = *from++;
+    /* The linker's marks are addresses, not objects: they are compared as numbers. */
+    size_t data = ((uintptr_t)link_data_end - (uintptr_t)link_data_start) / sizeof(uint32_t);
+    size_t bss = ((uintptr_t)link_bss_end - (uintptr_t)link_bss_start) / sizeof(uint32_t);
+    for (size_t i = 0; i < data; i++) {
+        link_data_start[i] = link_data_load[i];
     }
-    for (uint32_t *to = link_bss_start; to < link_bss_end; to++) {
-        *to = 0;
+    for (size_t i = 0; i < bss; i++) {
+        link_bss_start[i] = 0;
     }
     main();
     hang();
