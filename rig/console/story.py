@@ -14,6 +14,7 @@ from analysis.grade import Finding, Grade, grade
 from analysis.recorded_rules import rules_now, same_rules
 from analysis.table import row_of
 from analysis.timeline import PANELS
+from rig.campaign.anchoring import anchors_for
 from rig.core.channel import Layout
 from rig.core.clock import seconds
 from rig.core.errors import RunError, UsageError
@@ -59,8 +60,8 @@ def story_of(record: Record) -> dict[str, Any]:
 
 
 def evidence_of(folder: Path) -> dict[str, Any]:
-    """Return what `verify` says of a record, one answer per question."""
-    return dict(verify(folder).json())
+    """Return what `verify` says of a record, one answer per question; its campaign's ledger anchors it."""
+    return dict(verify(folder, anchors=anchors_for(folder)).json())
 
 
 def _rules(record: Record, facts: TrialFacts) -> RuleSet | None:
