@@ -47,7 +47,10 @@ def test_every_number_and_text_has_a_bound(name: str) -> None:
             if choice.get("type") in ("number", "integer"):
                 assert {"minimum", "maximum"} <= choice.keys(), f"{name}.{argument} has no bound"
             if choice.get("type") == "string":
-                assert "enum" in choice or "maxLength" in choice, f"{name}.{argument} may be of any length"
+                bounded = "pattern" in choice and not set("*+") & set(choice["pattern"])
+                assert bounded or choice.keys() & {"enum", "maxLength"}, (
+                    f"{name}.{argument} may be of any length"
+                )
 
 
 def test_golden() -> None:
