@@ -132,9 +132,11 @@ def status_once(folder: Path) -> CampaignStatus:
 class Stamps(Observer):
     def __init__(self) -> None:
         self.times: list[float] = []
+        self.cpu_s: list[float] = []  # of the coordinator, which another load does not stretch
 
     def ended(self, entry: Entry, result: Returned) -> None:
         self.times.append(time.perf_counter())
+        self.cpu_s.append(time.process_time())
 
 
 def campaign(trials: int, out: Path, make: Callable[[], Executor], first: int = 0) -> Stamps:
@@ -155,14 +157,13 @@ def overhead(trials: int) -> None:
             ("this process", lambda: ThisProcess(work=instant)),
             ("pool of 1", lambda: Pool(1, work=instant)),
         ):
-            cpu = time.process_time()
             seen = campaign(trials, Path(home) / "out", make)
-            cpu = time.process_time() - cpu
-            ms = np.diff(seen.times) * 1e3
-            tenths = [f"{np.median(part):.2f}" for part in np.array_split(ms, 10)]
+            ms, cpu_ms = np.diff(seen.times) * 1e3, np.diff(seen.cpu_s) * 1e3
+            tenths = [f"{part.mean():.2f}" for part in np.array_split(cpu_ms, 10)]
             print(
-                f"{name}: {trials} trials that cost nothing: median {np.median(ms):.2f} ms a trial, by tenths of the "
-                f"campaign {' '.join(tenths)}; {cpu / trials * 1e3:.2f} ms of the coordinator's processor a trial",
+                f"{name}: {trials} trials that cost nothing: least {ms.min():.2f} ms, median {np.median(ms):.2f} ms a trial "
+                f"(load {os.getloadavg()[0]:.0f}); the coordinator's processor time {cpu_ms.mean():.2f} ms a trial, by "
+                f"tenths of the campaign {' '.join(tenths)}",
                 flush=True,
             )
 
