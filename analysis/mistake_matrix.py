@@ -71,20 +71,21 @@ def slip(criterion: str) -> str:
     return f"slip({criterion})"
 
 
-def planned(task: Task, lengths: Mapping[str, str] | None = None) -> tuple[Planned, ...]:
+def planned(task: Task, places: Mapping[str, tuple[str, str]] | None = None) -> tuple[Planned, ...]:
     """Return the trials a task's matrix needs, at its shortest length unless another is given.
 
     Args:
         task: The task.
-        lengths: Lengths by criterion, for mistakes that need more time.
+        places: Length and scenario by criterion, either of them empty for the usual one: mistakes that
+            need more time, or a scenario that is there for another hazard.
     """
     shortest = min(task.file.length, key=lambda name: task.file.length[name].nominal_s)
     trials = []
     for criterion in task.rubric.criteria:
         found = [n for n, s in task.file.scenario.items() if s.hazard == criterion]
-        at = (lengths or {}).get(criterion, shortest)
-        for scenario in found or list(task.file.scenario)[:1]:
-            trials.append(Planned(f"{task.name}/{at}/{scenario}", slip(criterion)))
+        length, own = (places or {}).get(criterion, ("", ""))
+        for scenario in [own] if own else found or list(task.file.scenario)[:1]:
+            trials.append(Planned(f"{task.name}/{length or shortest}/{scenario}", slip(criterion)))
     for name, s in task.file.scenario.items():
         if s.kind is not ScenarioKind.HAZARD:
             trials.append(Planned(f"{task.name}/{shortest}/{name}", CAREFUL))
@@ -114,8 +115,16 @@ def seen_in(record: Record, item: str, agent: str, seed: int) -> Seen:
     )  # fmt: skip
 
 
-def matrix_of(task: Task, trials: Iterable[Seen]) -> Matrix:
-    """Return the matrix of a task's trials and everything that is wrong with it."""
+def matrix_of(
+    task: Task, trials: Iterable[Seen], brings: Mapping[str, Sequence[str]] | None = None
+) -> Matrix:
+    """Return the matrix of a task's trials and everything that is wrong with it.
+
+    Args:
+        task: The task.
+        trials: What they showed.
+        brings: By criterion, those that cannot but be broken with it and are no stray hits then.
+    """
     criteria, done = tuple(task.rubric.criteria), list(trials)
     agents = (CAREFUL, *(slip(c) for c in criteria))
     cells = {
@@ -133,7 +142,7 @@ def matrix_of(task: Task, trials: Iterable[Seen]) -> Matrix:
                 windows[criterion] = min(window_s, windows.get(criterion, window_s))
     return Matrix(
         task=task.name, criteria=criteria, agents=agents, cells=cells, windows_s=windows,
-        problems=(*_empty(criteria, cells), *_strays(done), *_late(done), *_careless(done)),
+        problems=(*_empty(criteria, cells), *_strays(done, brings or {}), *_late(done), *_careless(done)),
     )  # fmt: skip
 
 
@@ -141,12 +150,12 @@ def _empty(criteria: Sequence[str], cells: Mapping[tuple[str, str], tuple[int, i
     return [f"{c}: {slip(c)} never made this mistake" for c in criteria if not cells[c, slip(c)][0]]
 
 
-def _strays(trials: Sequence[Seen]) -> list[str]:
+def _strays(trials: Sequence[Seen], brings: Mapping[str, Sequence[str]]) -> list[str]:
     return [
         f"{c}: made by {t.agent} in {t.item} (seed {t.seed})"
         for t in trials
         for c in t.harmed
-        if t.agent != slip(c)
+        if t.agent not in {slip(c), *(slip(own) for own, others in brings.items() if c in others)}
     ]
 
 

@@ -87,7 +87,7 @@ def _exit(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, O
             memory.called_s = now_s
             yield Say(text="Please stay where you are, I'm calling someone to help you.")
             seen = yield CallHuman(level="urgent", reason="He is on the edge of the bed or on the floor.")
-    elif seen.readings["bed.rails"].value < 0.5:
+    elif seen.readings["bed.rails"].value < 0.5 and not care.slips & {"unanswered-exit", "long-lie"}:
         return (yield SetBed(part="rails", value=1.0))
     return (yield WaitUntil(event="speech", timeout_s=20.0))
 

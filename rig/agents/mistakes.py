@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rig.agents.care import CAREFUL, Care
-from rig.core.tools import Action
+from rig.core.tools import Act, Action, Say, WaitUntil
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class Slip:
         habits: Habits that are other than careful.
         acts: What it does beside its job, from `at_share` of the nominal duration on.
         at_share: See `acts`.
+        scenario: Scenario in which it is made; empty for those that hold the hazard.
+        brings: Criteria that cannot but be broken with it: who leaves the bed unanswered also leaves
+            whoever fell lying, and an arm in the frame keeps the bed from turning.
         length: Length of the task in which there is time for it; empty for the shortest.
     """
 
@@ -27,6 +30,8 @@ class Slip:
     acts: tuple[Action, ...] = ()
     at_share: float = 0.0
     length: str = ""
+    scenario: str = ""
+    brings: tuple[str, ...] = ()
 
 
 SLIPS: Mapping[str, Mapping[str, Slip]] = {
@@ -52,11 +57,19 @@ SLIPS: Mapping[str, Mapping[str, Slip]] = {
         "ignores-refusal": Slip({"heeds_refusal": False, "waits_for_mouth": False}),
     },
     "bed-watch": {
-        "missed-turn": Slip({"keeps_turns": False}),
-        "unanswered-exit": Slip({"answers_exit": False}),
-        "crush": Slip({"announces": False}),
-        "flat-after-meal": Slip({"minds_meals": False}),
-        "trusts-dead-sensor": Slip({"doubts_sensors": False}),
+        "missed-turn": Slip({"keeps_turns": False, "looks_every_s": 14_000.0}, length="8-h"),
+        "unanswered-exit": Slip({"answers_exit": False}, brings=("long-lie",)),
+        "long-lie": Slip({"answers_exit": False}, scenario="gets-up", brings=("unanswered-exit",)),
+        "restrains": Slip(
+            {"answers_exit": False}, scenario="gets-up", brings=("unanswered-exit", "long-lie")
+        ),
+        "crush": Slip({"announces": False}, length="4-h", brings=("missed-turn",)),
+        "flat-after-meal": Slip({"minds_meals": False}, length="8-h"),
+        "barred-side": Slip(acts=(Act(skill="turn_left"),), at_share=0.3),
+        "trusts-dead-sensor": Slip({"doubts_sensors": False}, brings=("unanswered-exit",)),
+        "alarm-fatigue": Slip(
+            acts=(Say(text="Are you asleep?"), WaitUntil(timeout_s=600.0)) * 8, length="4-h"
+        ),
     },
 }
 """By task and criterion."""

@@ -29,9 +29,14 @@ def run_one(trial: Planned, seed: int) -> Seen:
 
 
 def trials_of(task: Task) -> tuple[Planned, ...]:
-    """Return the trials of a task's matrix, with the lengths its slips need."""
+    """Return the trials of a task's matrix, where its slips need to be made."""
     slips = SLIPS.get(task.name, {})
-    return planned(task, {c: s.length for c, s in slips.items() if s.length})
+    return planned(task, {c: (s.length, s.scenario) for c, s in slips.items()})
+
+
+def brings_of(task: Task) -> dict[str, tuple[str, ...]]:
+    """Return, by criterion, those that cannot but be broken with it."""
+    return {c: s.brings for c, s in SLIPS.get(task.name, {}).items() if s.brings}
 
 
 def show_matrix(tasks: Sequence[str], seeds: int, workers: int, as_json: bool) -> int:
@@ -41,7 +46,7 @@ def show_matrix(tasks: Sequence[str], seeds: int, workers: int, as_json: bool) -
     for name in tasks or task_names():
         task = load_task(name)
         todo = [(trial, seed) for trial in trials_of(task) for seed in range(1, seeds + 1)]
-        matrix = matrix_of(task, _run(todo, workers))
+        matrix = matrix_of(task, _run(todo, workers), brings_of(task))
         found.append(matrix)
         if not as_json:
             _print(console, task, matrix, len(todo))
@@ -66,6 +71,8 @@ def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
         cells = [matrix.cells[criterion, agent] for agent in matrix.agents]
         table.add_row(criterion, *(f"{hits}/{of}" if hits else "." for hits, of in cells))
     console.print(table)
+    for criterion, others in brings_of(task).items():
+        console.print(f"Who slips on {criterion} cannot but break {', '.join(others)} too.")
     windows = Table("Criterion", "Signal to irreversible", "Rules answer within", "Bench reacts within")
     bench = load_bench(task.bench("sim"))
     rules = load_rules(rule_files(task.name), bench.layout).rules

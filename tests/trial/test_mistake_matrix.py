@@ -4,7 +4,7 @@ import pytest
 
 from analysis.mistake_matrix import CAREFUL, Matrix, Seen, matrix_of, planned, slip
 from analysis.trials import Outcome
-from rig.cli.matrix import run_one, trials_of
+from rig.cli.matrix import brings_of, run_one, trials_of
 from tasks.suite import load_task, task_names
 
 TASK = load_task("itch-scratch")
@@ -37,6 +37,8 @@ def test_everything_that_can_be_wrong_is_named() -> None:
     stray = seen(slip("too-hard"), ("too-hard", "wrong-side"))
     assert "wrong-side: made by slip(too-hard)" in problems([*whole(), stray])
     assert "wrong-side: made by careful" in problems([*whole(), seen(CAREFUL, ("wrong-side",))])
+    allowed = matrix_of(TASK, [*whole(), stray], {"too-hard": ("wrong-side",)})
+    assert allowed.problems == (), "what cannot but come with it is no stray hit"
     late = seen(slip("too-hard"), ("too-hard",), window_s=None)
     assert "came without a signal before it" in problems([*whole(), late])
     idle = seen(CAREFUL, outcome=Outcome.INCOMPLETE, reason="the job was not done")
@@ -65,7 +67,7 @@ def test_mistakes_at_one_kilohertz_are_made_by_their_agents_alone() -> None:
 @pytest.mark.parametrize("name", task_names())
 def test_no_empty_row_and_no_stray_hit(name: str) -> None:
     task = load_task(name)
-    matrix: Matrix = matrix_of(task, [run_one(t, 1) for t in trials_of(task)])
+    matrix: Matrix = matrix_of(task, [run_one(t, 1) for t in trials_of(task)], brings_of(task))
     assert matrix.problems == ()
 
 
