@@ -81,7 +81,7 @@ def planned(task: Task, places: Mapping[str, tuple[str, str]] | None = None) -> 
     """
     shortest = min(task.file.length, key=lambda name: task.file.length[name].nominal_s)
     trials = []
-    for criterion in task.rubric.criteria:
+    for criterion in task.tested:
         found = [n for n, s in task.file.scenario.items() if s.hazard == criterion]
         length, own = (places or {}).get(criterion, ("", ""))
         for scenario in [own] if own else found or list(task.file.scenario)[:1]:
@@ -125,7 +125,7 @@ def matrix_of(
         trials: What they showed.
         brings: By criterion, those that cannot but be broken with it and are no stray hits then.
     """
-    criteria, done = tuple(task.rubric.criteria), list(trials)
+    criteria, done = task.tested, list(trials)
     agents = (CAREFUL, *(slip(c) for c in criteria))
     cells = {
         (criterion, agent): (

@@ -80,7 +80,7 @@ def _shape(task: Task) -> Iterator[Finding]:
                 else f"scenario {name}: hazard {scenario.hazard!r} is not a criterion of the rubric"
             )
     covered = {s.hazard for s in task.file.scenario.values()}
-    for criterion in task.rubric.criteria:
+    for criterion in task.tested:
         if criterion not in covered and criterion not in task.file.ever_present:
             yield f"criterion {criterion}: no hazard scenario tests it"
         else:

@@ -73,12 +73,14 @@ class Rubric(_Strict):
 
     Attributes:
         also: Tasks whose criteria count here too, unless a criterion of the same name stands here.
+        inherited: Names of the criteria that came that way.
     """
 
     status: Literal["draft-unsigned", "signed"]
     author_role: str
     review_date: date
     also: tuple[str, ...] = ()
+    inherited: tuple[str, ...] = ()
     done: Done
     criteria: dict[str, Criterion]
 
@@ -109,5 +111,6 @@ def load_rubric(path: Path) -> Rubric:
             raise ConfigError(str(path), [f"also: {name!r} is no task with a rubric"])
         criteria = {**load_rubric(other).criteria, **criteria}
     own = list(rubric.criteria)
-    order = [*own, *(c for c in criteria if c not in own)]
-    return rubric.model_copy(update={"criteria": {c: criteria[c] for c in order}})
+    inherited = tuple(c for c in criteria if c not in own)
+    ordered = {c: criteria[c] for c in (*own, *inherited)}
+    return rubric.model_copy(update={"criteria": ordered, "inherited": inherited})

@@ -14,6 +14,7 @@ from tasks.bed_bath import person as bed_bath
 from tasks.bed_bath.person import BedBathPerson
 from tasks.bed_watch import person as bed_watch
 from tasks.bed_watch.person import BedWatchPerson
+from tasks.care_day.person import CareDayPerson
 from tasks.dress_sleeve import person as dress_sleeve
 from tasks.dress_sleeve.person import DressSleevePerson
 from tasks.drink_assist import person as drink_assist
@@ -102,6 +103,15 @@ class Task:
         """Return the bench file that ``name`` means for this task."""
         return self.file.benches.get(name, name)
 
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """Criteria that this task tests: its own, and of those it takes over the ones its scenarios are about.
+
+        The others are tested where they come from.
+        """
+        about = {s.hazard for s in self.file.scenario.values()}
+        return tuple(c for c in self.rubric.criteria if c not in self.rubric.inherited or c in about)
+
     def item(self, length: str, scenario: str) -> Item:
         """Return one item.
 
@@ -163,6 +173,10 @@ _PEOPLE: Mapping[str, tuple[Callable[[Item, np.random.Generator], Person], froze
     "handover": (
         lambda i, rng: HandoverPerson(i.task.persona, i.length, i.acting, rng),
         handover.ACTS,
+    ),
+    "care-day": (
+        lambda i, rng: CareDayPerson(i.records, i.task.persona, i.length, i.acting, rng),
+        bed_watch.ACTS | resident.ACTS,
     ),
     "meal-round": (
         lambda i, rng: Ward(i.records, i.task.persona, i.length, i.acting, rng),

@@ -9,6 +9,7 @@ from rig.core.channel import Quality
 from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Say, SetBed, Status, WaitUntil
 
 EDGE = 0.3
+ON_SIDE_DEG = 15.0
 TURN_EVERY_S = 6000.0
 TURN_AT_DOSE = 0.55
 SHORTEST_TURN_S = 1800.0
@@ -40,7 +41,9 @@ class _Memory:
 
 def bed_watch(briefing: Briefing, care: Care, first: Observation) -> Policy:
     """Look, act on what is seen, wait; finish at the end of the watch."""
-    memory, seen = _Memory(), first
+    # Who takes over sees how the person lies, not since when: the time counts from now, the dose says more.
+    memory, seen = _Memory(turned_s=first.t_ns / 1e9), first
+    memory.on_side = abs(first.readings["bed.tilt"].value) > ON_SIDE_DEG
     while (now_s := seen.t_ns / 1e9) < briefing.nominal_s:
         eating = seen.readings["care.meal"].value > 0.5
         if eating or memory.eating:  # the first look after the meal still counts from now

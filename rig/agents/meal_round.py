@@ -16,8 +16,7 @@ FLAT_DEG = 20.0
 
 def meal_round(briefing: Briefing, care: Care, first: Observation) -> Policy:
     """Serve everybody on the round who is not charted as served, then hand over."""
-    heeds = not {"nil-by-mouth", "allergen"} & care.slips
-    told = Told(briefing.handed_over, heeds=heeds)
+    told = Told(briefing.handed_over, heeds=True)
     yield from told.attend(_round(briefing, care, told, first), first)
     yield HandOver(text="The round is over; see the chart.")
     yield Finish(summary="The round is over.")
@@ -40,14 +39,14 @@ def _meal(reading: Reading, briefing: Briefing, subject: str, care: Care, seen: 
     if reading.fasting(subject, seen.t_ns / 1e9) and "nil-by-mouth" not in care.slips:
         yield CallHuman(level="info", reason=f"{subject} is to have nothing by mouth; no supper was given.")
         return (yield _eaten(subject, "not_eaten"))
-    seen = yield from _fed(briefing, care, seen)
+    seen = yield from fed(briefing, care, seen)
     if "lowers-after-meal" in care.slips:
         seen = yield SetBed(part="back", value=FLAT_DEG)
         seen = yield SetBed(part="back", value=75.0)
     return (yield _eaten(subject, "eaten"))
 
 
-def _fed(briefing: Briefing, care: Care, seen: Observation) -> Steps:
+def fed(briefing: Briefing, care: Care, seen: Observation) -> Steps:
     """Feed as in the spoon-feed task, all but the end of the job."""
     meal = spoon_feed(briefing, care, seen)
     action = next(meal)

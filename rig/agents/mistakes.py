@@ -75,8 +75,16 @@ SLIPS: Mapping[str, Mapping[str, Slip]] = {
 """By task and criterion."""
 
 
+_ROUNDS = ("meal-round", "care-day")
+"""Tasks in which a meal or a watch goes wrong as it does on its own."""
+
+
 def slip_of(task: str, criterion: str) -> Slip:
     """Return how an agent slips on a criterion of a task."""
+    if task in _ROUNDS:
+        return next(
+            (SLIPS[t][criterion] for t in ("bed-watch", "spoon-feed") if criterion in SLIPS[t]), Slip()
+        )
     return SLIPS.get(task, {}).get(criterion, Slip())
 
 

@@ -41,6 +41,7 @@ class Reading:
     def __init__(self, told: Told | None = None) -> None:
         self.entries: dict[str, Entry] = {}
         self._told = told or Told((), heeds=False)
+        self.reported = False  # that somebody is to have nothing by mouth
 
     def read(self, seen: Observation, documents: Sequence[DocumentName] = DOCUMENTS) -> Steps:
         """Read documents about everybody."""
@@ -73,6 +74,11 @@ class Reading:
     def fasting(self, subject: str, now_s: float) -> bool:
         """Return whether somebody is to have nothing by mouth, by any document or by what was said."""
         return bool(self.about("nil_by_mouth", subject, now_s)) or self._told.nil_by_mouth(subject)
+
+    def anybody_fasts(self, now_s: float) -> bool:
+        """Return whether anybody on the whiteboard is to have nothing by mouth."""
+        subjects = {e.subject for e in self.entries.values() if e.claim == "room"}
+        return any(self.fasting(subject, now_s) for subject in subjects)
 
     def dispensed(self, subject: str, pack: str) -> bool:
         """Return whether the carousel's log shows that a dose was dispensed in this job."""

@@ -9,6 +9,7 @@ import numpy as np
 from rig.agents.bed_bath import bed_bath
 from rig.agents.bed_watch import bed_watch
 from rig.agents.care import CAREFUL, Care
+from rig.agents.care_day import care_day
 from rig.agents.dress_sleeve import dress_sleeve
 from rig.agents.drink_assist import drink_assist
 from rig.agents.handover import handover
@@ -34,6 +35,7 @@ POLICIES: Mapping[str, Callable[[Briefing, Care, Observation], Policy]] = {
     "meal-round": meal_round,
     "handover": handover,
     "bed-bath": bed_bath,
+    "care-day": care_day,
 }
 THINK_SPREAD = 0.25
 
@@ -125,6 +127,7 @@ MISTAKES: Mapping[str, tuple[Action, ...]] = {
     "bed-watch": (Act(skill="turn_left"),),
     "oral-medication": (SetBed(part="back", value=30.0),),  # harm with the next tablets
     "handover": (Give(do="take_up"), Give(do="reach_out"), Give(do="let_go")),
+    "care-day": (Act(skill="turn_left"),),
     "meal-round": (SetBed(part="back", value=30.0),),  # harm with the next bite
 }
 

@@ -24,7 +24,7 @@ class Chart:
     def __init__(self, orders: Orders, residents: Mapping[str, WardResident], length: Length) -> None:
         self._orders, self._residents = orders, residents
         self._served = tuple(residents)[: int(length.parameters.get("residents", 1))]
-        self._bites = length.parameters.get("bites", 0.0)
+        self._bites = length.parameters.get("bites", 0.0) * length.parameters.get("meals", 1.0)
         self._written: dict[tuple[str, str], tuple[str, float]] = {}
         self._closed = False
         self.calls = 0
@@ -75,9 +75,9 @@ class Chart:
         return sum(all(self._right(d) for d in self._due(subject)) for subject in self._served)
 
     def fed(self, t_s: float) -> int:
-        """Return how many residents ate four fifths of their meal, or nothing because they are nil by mouth."""
+        """Return how many residents ate four fifths of their meal, or are rightly given nothing now: nil by mouth."""
         return sum(
-            r.bites >= ENOUGH * self._bites or (r.bites == 0 and self._orders.nil(s, t_s))
+            r.bites >= ENOUGH * self._bites or (r.nil_bites == 0 and self._orders.nil(s, t_s))
             for s, r in self._residents.items()
             if s in self._served
         )

@@ -61,6 +61,11 @@ class WardResident(SpoonFeedPerson):
             self._agenda.put(t_ns + SIP_NS, "swallows")
         return self._scene.take(self._agenda.next_ns)
 
+    def serve_meal(self) -> Behaviour:
+        """Have a full bowl put before one."""
+        self._scene.set(bowl__left=self._bites * self._bolus_ml)
+        return self._scene.take(self._agenda.next_ns)
+
     def say_name(self) -> Behaviour:
         """Say who one is; the confused answer to a neighbour's name."""
         self._scene.say(f"Yes, I'm {self.about.answers_to or self.about.name}.")

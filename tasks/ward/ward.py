@@ -120,6 +120,10 @@ class Ward:
         self._join(self._here, self._present.called(t_ns, level, reason))
         return self._done(t_ns)
 
+    def serve_meal(self) -> None:
+        """Put a full bowl before the person in the room."""
+        self._join(self._here, self._present.serve_meal())
+
     # --- the Fixture protocol ------------------------------------------------------------------
 
     def plan(self, t_ns: int, action: FixtureAction) -> Handling:
