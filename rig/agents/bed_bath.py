@@ -28,13 +28,14 @@ def bed_bath(briefing: Briefing, care: Care, first: Observation) -> Policy:
     try:
         yield from _consent(care, "May I wash your arms?")
         yield Wash(do="rail_down")
-        seen = yield Wash(do="uncover")
-        if "left-bare" in care.slips:
-            seen = yield WaitUntil(event="alarm", timeout_s=BARE_S)
-        seen = yield Wash(do="set_water", temperature_c=WARM_C)
+        yield Wash(do="set_water", temperature_c=WARM_C)
         sides: tuple[Side, ...] = ("left", "right")
-        for side in sides:
-            seen = yield from _arm(briefing, care, seen, side)
+        for side in sides:  # covered between the two: five minutes bare are too long
+            seen = yield Wash(do="uncover")
+            if "left-bare" in care.slips and side == "left":
+                seen = yield WaitUntil(event="alarm", timeout_s=BARE_S)
+            yield from _arm(briefing, care, seen, side)
+            yield Wash(do="cover")
     except _GaveUpError as why:
         yield MoveTo(target="rest")
         yield CallHuman(level="assist", reason=str(why))
