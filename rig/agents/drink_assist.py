@@ -7,6 +7,7 @@ from rig.core.agent import Briefing, Observation
 from rig.core.tools import Act, Action, Ask, CallHuman, Finish, GiveDrink, MoveTo, Say, Status, WaitUntil
 
 SIP_ML = 4.0
+LARGE_SIP_ML = 8.0  # of whoever does not listen for a cough; still less than a mouthful
 GULP_ML = 30.0
 FULL_ML = 150.0
 FIRST_TILT_DEG, LAST_TILT_DEG = 14.0, 58.0
@@ -55,15 +56,17 @@ def _sip(care: Care, seen: Observation) -> Generator[Action, Observation, Observ
     if care.heeds_refusal and abs(seen.readings["face.yaw"].value) > 20:
         return (yield WaitUntil(event="any", timeout_s=3.0))
     seen = yield MoveTo(target="lips", speed="slow", guard_n=1.0)
-    if not _completed(seen) or seen.readings["mouth.opening"].value < 0.012:
+    shut = seen.readings["mouth.opening"].value < 0.012
+    if care.waits_for_mouth and (shut or not _completed(seen)):
         yield Act(skill="withdraw")
         return (yield WaitUntil(event="any", timeout_s=3.0))
     if care.heeds_choke_signs and _unready(seen, coughs):
         yield Act(skill="withdraw")
         return (yield WaitUntil(event="any", timeout_s=3.0))
     gulp = not care.waits_for_swallow
+    sip_ml = SIP_ML if care.heeds_choke_signs else LARGE_SIP_ML
     seen = yield GiveDrink(
-        ml=GULP_ML if gulp else SIP_ML, tilt_deg=GULP_TILT_DEG if gulp else _tilt_deg(seen),
+        ml=GULP_ML if gulp else sip_ml, tilt_deg=GULP_TILT_DEG if gulp else _tilt_deg(seen),
         heeds_signs=care.heeds_choke_signs and care.heeds_refusal,
     )  # fmt: skip
     return (yield from _await_swallow(seen)) if care.waits_for_swallow else seen

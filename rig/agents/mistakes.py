@@ -36,10 +36,10 @@ class Slip:
 
 SLIPS: Mapping[str, Mapping[str, Slip]] = {
     "drink-assist": {
-        "pours-unready": Slip({"heeds_choke_signs": False}),
+        "pours-unready": Slip({"heeds_choke_signs": False, "waits_for_mouth": False}),
         "too-much-at-once": Slip({"waits_for_swallow": False}, length="half-cup"),
         "too-thin": Slip({"checks_plate": False}),
-        "ignores-refusal": Slip({"heeds_refusal": False}),
+        "ignores-refusal": Slip({"heeds_refusal": False, "waits_for_mouth": False}),
     },
     "itch-scratch": {
         "works-on-wound": Slip({"minds_wounds": False}),

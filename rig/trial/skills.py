@@ -102,9 +102,30 @@ def path(here: Here, target: Pose, profile: Profile, guards: tuple[Guard, ...] =
         )
         legs.append(arm.path(joints, pose, speed_m_s=speed_m_s, period_s=here.bench.tick_ns / 1e9))
         joints = legs[-1][-1]
-    rows = np.repeat(here.setpoints[None, :], sum(map(len, legs)), axis=0)
-    rows[:, joint_columns(here.bench)] = np.concatenate(legs)
+    way = _within_rates(here, np.concatenate(legs))
+    rows = np.repeat(here.setpoints[None, :], len(way), axis=0)
+    rows[:, joint_columns(here.bench)] = way
     return Phase(rows, here.bench.tick_ns, guards)
+
+
+RATE_MARGIN = 0.98
+"""Share of a joint's rate that a way may need; near a singular pose a slow tool wants a fast joint."""
+
+
+def _within_rates(here: Here, way: FloatArray) -> FloatArray:
+    """Return a way of the joints, shape (n, joints), taken more slowly where a joint could not follow."""
+    columns = joint_columns(here.bench)
+    tick_s = here.bench.tick_ns / 1e9
+    most = np.array([here.bench.actuators[i].rate for i in columns]) * tick_s * RATE_MARGIN
+    steps = np.abs(np.diff(np.vstack((here.joints, way)), axis=0))
+    slower = np.maximum(np.max(steps / most, axis=1), 1.0)
+    if not np.any(slower > 1.0):
+        return way
+    ends = np.concatenate(([0.0], np.cumsum(slower)))
+    n = int(np.ceil(ends[-1]))
+    at = np.linspace(0.0, ends[-1], n + 1)[1:]
+    joints = np.vstack((here.joints, way))
+    return np.stack([np.interp(at, ends, joint) for joint in joints.T], axis=1)
 
 
 def _legs(
