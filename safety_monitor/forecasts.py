@@ -77,15 +77,16 @@ def ahead(to: Writer, node: Ahead, v: str) -> None:
 def stiffness(to: Writer, node: Stiffness, v: str) -> None:
     """Emit the way made since the last tick without touch, and what it has cost."""
     z, good, u = to.number(node.x), to.good(node.x), to.number(node.speed)
-    way, last, k = to.keep_float(0.0), to.keep(), v[1:]
+    way, last, begun, k = to.keep_float(0.0), to.keep(), to.keep(0), v[1:]
     to.say(
         f"{v} = 0.0",
         f"if {good} and {z} <= {node.touch!r}:",
         f"    {way} = 0.0",
         "else:",  # a NaN stays in the way until the touch is over
-        f"    dt{k} = (t - {last}) / 1e9 if n > 1 else 0.0",
+        f"    dt{k} = (t - {last}) / 1e9 if {begun} != 0 else 0.0",
         f"    {way} += {u} * dt{k} if {good} else NAN",
         f"    w{k} = {z} - {node.touch!r}",
         f"    {v} = {node.most!r} if {way} * {node.most!r} <= w{k} else w{k} / {way}",
         f"{last} = t",
+        f"{begun} = 1",
     )

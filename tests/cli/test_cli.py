@@ -54,11 +54,11 @@ def test_json_is_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["trial", "--task", "juggling", "--agent", "careful", "--out", "x"], "unknown task 'juggling'; known: bed-watch, "),
+        (["trial", "--task", "juggling", "--agent", "careful", "--out", "x"], "unknown task 'juggling'; known: bed-bath, "),
         (["trial", "--task", "bed-watch", "--agent", "gpt", "--out", "x"], "unknown agent 'gpt'"),
-        (["trial", "--task", "bed-watch", "--agent", "planted(-1)", "--out", "x"], "positive number"),
-        (["trial", "--task", "bed-watch", "--agent", "planted(nan)", "--out", "x"], "positive number"),
-        (["trial", "--task", "bed-watch", "--agent", "careful", "--bench", "mars", "--out", "x"], "unknown bench 'mars'; known: sim"),
+        (["trial", "--task", "bed-watch", "--agent", "planted(-1)", "--out", "x"], "must be positive and finite"),
+        (["trial", "--task", "bed-watch", "--agent", "planted(nan)", "--out", "x"], "must be positive and finite"),
+        (["trial", "--task", "bed-watch", "--agent", "careful", "--bench", "mars", "--out", "x"], "unknown bench 'mars'; known: "),
         (["trial", "--task", "bed-watch", "--agent", "careful", "--scenario", "fire", "--out", "x"], "unknown scenario"),
         (["trial", "--task", "bed-watch", "--agent", "careful", "--length", "1-s", "--out", "x"], "unknown length"),
         (["trial", "--task", WATCH, "--scenario", "quiet", "--agent", "careful", "--out", "x"], "whole item"),

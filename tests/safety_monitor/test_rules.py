@@ -332,7 +332,7 @@ def test_no_rule_of_ours_is_signed_or_sees_the_truth(task):
 
 def test_a_task_without_rules_is_named_with_those_that_have():
     with pytest.raises(
-        UsageError, match=r"unknown task with rules 'ironing'; known: bed-watch, .*spoon-feed"
+        UsageError, match=r"unknown task with rules 'ironing'; known: bed-bath, bed-watch, .*spoon-feed"
     ):
         rule_files("ironing")
 

@@ -117,7 +117,9 @@ def test_a_scene_that_does_not_fit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, word: str
 ) -> None:
     shutil.copytree(SCENE.parent, tmp_path / "scenes")
-    file = next(f for f in (tmp_path / "scenes").rglob("*.xml") if old in f.read_text())
+    scenes = tmp_path / "scenes"
+    files = (scenes / SCENE.name, *sorted((scenes / "parts").rglob("*.xml")))
+    file = next(f for f in files if old in f.read_text())
     file.write_text(file.read_text().replace(old, new, 1))
     monkeypatch.setattr(data, "hardware_dir", lambda: tmp_path)
     with pytest.raises(ConfigError, match=word), SimBackend(BENCH, 1):
