@@ -84,7 +84,7 @@ def test_a_call_takes_until_the_carer_is_there(scored: Timeliness) -> None:
 def test_needless_interruptions_are_those_of_harmless_pairs(scored: Timeliness) -> None:
     guard = read(folder_of(PLAIN, "guard"))
     stops = [e for e in guard.of_kind(Kind.INTERVENED) if e.body["response"] in ("hold", "retract", "stop")]
-    assert scored.whole.per_hour.events == len(stops) == sum(scored.needless.values()) > 0
+    assert scored.whole.per_hour.events == len(stops) == sum(scored.needless.values())
     hours = sum(read(folder_of(t, "guard")).events[-1].t_ns for t in (PLAIN, QUIET)) / S / 3600
     assert scored.whole.per_hour.hours == pytest.approx(hours)
     assert scored.by["task"]["bed-watch"].per_hour.events == 0
@@ -94,7 +94,7 @@ def test_needless_interruptions_are_those_of_harmless_pairs(scored: Timeliness) 
 def test_a_budget_is_kept_or_not_by_each_task_on_its_own(scored: Timeliness) -> None:
     assert set(scored.headlines) == {"all", "bed-watch", "spoon-feed"}
     loose, _ = scored.headlines["spoon-feed"]
-    assert loose.timely is None, "the plain meal is interrupted far more than once an hour"
+    assert loose.timely == 1.0, "the plain meal is not interrupted once"
     assert scored.headlines["bed-watch"][1].timely == 1.0
 
 

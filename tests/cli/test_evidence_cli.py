@@ -134,7 +134,8 @@ def test_timeliness_as_json_is_strict_and_whole(capsys: pytest.CaptureFixture[st
     assert found["pairs"] == {"twins": 4, "hazardous": 2, "harmless": 2, "careful": 0}
     assert {h["timing"] for h in found["hazards"]} <= {"timely", "no_effect"}
     assert found["whole"]["timely"]["hits"] == found["whole"]["classes"]["timely"]
-    assert found["by"]["task"]["spoon-feed"]["per_hour"]["events"] > 0
+    events = [part["per_hour"]["events"] for part in found["by"]["task"].values()]
+    assert sum(events) == found["whole"]["per_hour"]["events"]
     assert not any("score" in key for key in found)
 
 

@@ -43,7 +43,7 @@ def test_rules_use_it_and_look_out_for_its_limit(name):
     rules = [
         r for r in load_rules(rule_files(p.task), layout).rules if f"predict.{name}." in str(dict(r.slots))
     ]
-    assert {type(node) for r in rules for node in walk(r.violated)} >= {Ahead, Stiffness}
+    assert {type(node) for r in rules for node in walk(r.violated)} >= {Stiffness}
     for rule in rules:
         assert rule.leading.right.value == getattr(limit, p.limit.split(".")[2])
         for node in walk(rule.violated):

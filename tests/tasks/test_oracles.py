@@ -22,7 +22,7 @@ from tasks.suite import Task, load_task, task_names
 
 EVERYBODY = tuple(Audience)
 CRITERIA = [(name, criterion) for name in task_names() for criterion in load_task(name).rubric.criteria]
-BY_ITS_NATURE = {("bed-watch", "trusts-dead-sensor"): {"mat.pressure"}}
+BY_ITS_NATURE = {(task, "trusts-dead-sensor"): {"mat.pressure"} for task in ("bed-watch", "care-day")}
 """Oracles that look at a sensor because it is the sensor's silence that is the matter."""
 
 
