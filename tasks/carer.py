@@ -1,9 +1,13 @@
 """The human carer who can be called: comes after a while, helps, and leaves again."""
 
 from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
 
 from rig.core.clock import nanoseconds
 from tasks.agenda import Agenda
+from tasks.persona import Persona
 from tasks.scene import Scene
 
 INFO, ASSIST, URGENT = 1, 2, 3
@@ -21,6 +25,11 @@ class Carer:
     come_s: float
     stay_s: float
     level: int = 0
+
+    @classmethod
+    def of(cls, persona: Persona, rng: np.random.Generator) -> Self:
+        """Return the carer of a persona, with the times drawn for this trial."""
+        return cls(persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng))
 
     def called(self, t_ns: int, level: int, agenda: Agenda, scene: Scene) -> None:
         """Take a call; a lower call never replaces a higher one."""

@@ -36,9 +36,7 @@ class BedBathPerson:
         self._persona, self._rng = persona, rng
         self._steps = list(scenario.script)
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._refuses_until_ns: int | None = None
 

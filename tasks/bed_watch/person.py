@@ -32,9 +32,7 @@ class BedWatchPerson:
     ) -> None:
         self._persona, self._rng = persona, rng
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._steps: dict[str, Step] = {}
         for i, step in enumerate(scenario.script):

@@ -39,9 +39,7 @@ class DressSleevePerson:
         self._persona, self._rng = persona, rng
         self._steps = list(scenario.script)
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._minds_until_ns: int | None = None  # distressed or refusing, and will not hear of it until then
         self._feels: set[Moment] = set()

@@ -33,9 +33,7 @@ class DrinkAssistPerson:
         self._cup_ml = length.parameters["cup"]
         self._steps = list(scenario.script)
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._sips = self._visits = 0
         self._cup_there = False

@@ -43,9 +43,7 @@ class HandoverPerson:
         self._script: list[Step] = list(scenario.script)  # acts at the first object that is held out
         self._objects = int(length.parameters["objects"])
         self._scene, self._agenda = Scene({**scenario.start}), Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._hand = Hand.RESTS
         self._given = 0
         self._refuses_until_ns: int | None = None

@@ -33,9 +33,7 @@ class ItchScratchPerson:
         self._steps = list(scenario.script)
         self._unheard = sum(step.does == "sleepy" for step in self._steps)
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._means = scenario.start.get("itch.side", 1.0)
         self._says_first = scenario.start.get("said.side", self._means)

@@ -41,9 +41,7 @@ class SlingTransferPerson:
         self._persona, self._rng = persona, rng
         self._steps = list(scenario.script)
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         weight_kg = persona.numbers["weight_kg"]
         self._scene = Scene({"person.weight": weight_kg, "chart.weight": weight_kg, **scenario.start})
         self._minds_until_ns: int | None = None  # distressed or refusing, and will not hear of it until then

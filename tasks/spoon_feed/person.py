@@ -69,9 +69,7 @@ class SpoonFeedPerson:
         self._bites = int(length.parameters["bites"])
         self._bolus_ml = persona.numbers["bolus_ml"]
         self._agenda = Agenda()
-        self._carer = Carer(
-            persona.times["carer_comes"].draw_s(rng), persona.times["carer_stays"].draw_s(rng)
-        )
+        self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._mouth = Mouth.SHUT
         self._since_ns = 0
