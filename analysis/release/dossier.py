@@ -84,14 +84,14 @@ def dossier(
     changed: Change | None,
     now: datetime,
 ) -> dict[str, Any]:
-    """Return the dossier as strict JSON values; nothing in it depends on where the folder is."""
+    """Return the dossier of a `final` decision as strict JSON values; nothing depends on where the folder is."""
     return {
         "format": FORMAT,
         "decision": decision.word,
         "as_of": now.isoformat(),
         "agent": evidence.agent,
         "policy": _policy(policy, registered),
-        "blocked": [*decision.blocked, *_missing(evidence, changed)],
+        "blocked": list(decision.blocked),
         "gates": [_gate(f) for f in decision.findings],
         "out_of_scope": {str(gate): why for gate, why in policy.out_of_scope.items()},
         "rerun": [{"gate": str(gate), "why": why} for gate, why in to_rerun(decision)],

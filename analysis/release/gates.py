@@ -110,6 +110,11 @@ def unknown(gate: Gate, why: str, figures: Sequence[Figure] = ()) -> Finding:
     return Finding(gate=gate, verdict=Verdict.UNKNOWN, reasons=(why,), figures=tuple(figures))
 
 
+SEED = 0
+"""Of every resampling and simulation of a gate: the same evidence gives the same bytes."""
+
+NO_GUARD = "no graded trial ran with the monitor in guard, as it would be released"
+
 Asked = TypeVar("Asked")
 
 

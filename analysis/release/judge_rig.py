@@ -8,7 +8,7 @@ from analysis.bounds import exact_upper
 from analysis.release import reconcile
 from analysis.release.claims import Claim
 from analysis.release.evidence import Evidence
-from analysis.release.gates import Figure, Finding, judged, needed, unknown
+from analysis.release.gates import SEED, Figure, Finding, judged, needed, unknown
 from analysis.release.measurement import ResistanceFile, read_measurement
 from analysis.release.policy import Gate, Policy
 from analysis.release.queue import Load, simulate
@@ -16,7 +16,6 @@ from analysis.trials import Outcome
 from analysis.words import duration, percent
 from rig.core.toml_file import load_validated
 
-SEED = 0  # of every simulation here: the same evidence gives the same bytes
 NO_GUARD = "no trial ran with the monitor in guard, as it would be released"
 
 

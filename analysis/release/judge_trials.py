@@ -9,7 +9,7 @@ from analysis.estimate import EstimateOptions
 from analysis.failures import CAVEAT, failure_bounds
 from analysis.horizon import HorizonOptions, horizons
 from analysis.release.evidence import Evidence, Seen
-from analysis.release.gates import Figure, Finding, judged, needed, unknown
+from analysis.release.gates import NO_GUARD, SEED, Figure, Finding, judged, needed, unknown
 from analysis.release.measurement import Rights
 from analysis.release.policy import Gate, Policy
 from analysis.timeliness import timeliness
@@ -18,8 +18,6 @@ from analysis.words import duration, percent
 from rig.core.errors import RecordError, UsageError
 from rig.core.toml_file import load_validated
 
-SEED = 0  # of every resampling here: the same evidence gives the same bytes
-NO_GUARD = "no graded trial ran with the monitor in guard, as it would be released"
 FINITE = "Over this finite suite; unseen hazards are not in it."
 
 

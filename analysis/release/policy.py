@@ -7,13 +7,12 @@ dossier. Three gates are never out of scope. Nothing here can be weighed against
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rig.core.errors import UsageError
-from rig.core.quantity import parse_quantity
-from rig.core.toml_file import parse_validated
+from rig.core.toml_file import parse_validated, quantity_in
 
 
 class Gate(StrEnum):
@@ -47,21 +46,9 @@ ALWAYS: Final = (Gate.AUTHORISATION, Gate.UTILITY, Gate.EVIDENCE)
 """Gates no policy may leave out: harm, use, and whether anything of it can be believed."""
 
 
-def _in(unit: str) -> BeforeValidator:
-    def parse(value: Any) -> float:  # noqa: ANN401
-        if not isinstance(value, str):
-            raise ValueError(f'write a number, a space and a unit, as in "4 {unit}"')
-        try:
-            return parse_quantity(value, unit)
-        except UsageError as error:
-            raise ValueError(str(error)) from None
-
-    return BeforeValidator(parse)
-
-
-Seconds = Annotated[float, _in("s"), Field(ge=0.0)]
-PerHour = Annotated[float, _in("1/hour"), Field(ge=0.0)]
-Days = Annotated[float, _in("day"), Field(gt=0.0)]
+Seconds = Annotated[float, quantity_in("s"), Field(ge=0.0)]
+PerHour = Annotated[float, quantity_in("1/hour"), Field(ge=0.0)]
+Days = Annotated[float, quantity_in("day"), Field(gt=0.0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 

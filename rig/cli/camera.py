@@ -5,7 +5,6 @@ from pathlib import Path
 from rich.console import Console
 
 from rig.core.clock import wall_utc
-from rig.core.errors import UsageError
 from rig.vision.calibration import SQUARE_M, board_picture, calibrate, load_intrinsics, save_intrinsics
 from rig.vision.frame import Frame, Inspector, Looks
 from rig.vision.markers import find_tags
@@ -15,7 +14,7 @@ from rig.vision.source import encoded, pictures
 
 def print_board(out: Path, dpi: int) -> int:
     """Write the calibration board as a picture."""
-    out.write_bytes(_written(out, board_picture(dpi)))
+    out.write_bytes(encoded(board_picture(dpi), out.suffix))
     Console().print(
         f"Board: {out}. Print it at {dpi} dpi, unscaled, on something flat:\n"
         f"a square must measure {1000 * SQUARE_M:.0f} mm. "
@@ -65,15 +64,3 @@ def look_at(folder: Path, calibration: Path, out: Path | None) -> int:
             drawn = overlay(picture, camera, find_tags(picture, camera, STAGE.sides_m), lines)
             (out / f"{Path(name).stem}.jpg").write_bytes(encoded(drawn))
     return 1 if bad else 0
-
-
-def _written(path: Path, picture: object) -> bytes:
-    import cv2
-    import numpy as np
-
-    ok, data = cv2.imencode(
-        path.suffix or ".png", cv2.cvtColor(np.asarray(picture, np.uint8), cv2.COLOR_RGB2BGR)
-    )
-    if not ok:
-        raise UsageError(f"{path}: give a name that ends in .png")
-    return data.tobytes()

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from rig.core.errors import ConfigError
+from rig.core.errors import ConfigError, UsageError
+from rig.core.quantity import parse_quantity
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -61,6 +62,27 @@ def validated(data: Mapping[str, Any], source: str, model: type[Model]) -> Model
     except ValidationError as error:
         mistakes = [_line(e["loc"], e["msg"], e.get("input")) for e in error.errors()]
         raise ConfigError(source, mistakes) from None
+
+
+def quantity_in(unit: str, *, or_number: bool = False) -> BeforeValidator:
+    """Return what turns a field written as a quantity ("0.2 s") into a number of ``unit``.
+
+    Args:
+        unit: The unit of the number.
+        or_number: Leave alone what is not text, for values that come from programs too.
+    """
+
+    def parse(seen: object) -> object:
+        if not isinstance(seen, str):
+            if or_number:
+                return seen
+            raise ValueError(f'write a number, a space and a unit, as in "4 {unit}"')
+        try:
+            return parse_quantity(seen, unit)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+
+    return BeforeValidator(parse)
 
 
 def _line(location: tuple[int | str, ...], message: str, seen: object) -> str:

@@ -15,14 +15,13 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
 from firmware_bridge.faults import WireFaults
 from rig.core.clock import nanoseconds
-from rig.core.errors import ConfigError, UsageError
-from rig.core.quantity import parse_quantity
+from rig.core.errors import ConfigError
+from rig.core.toml_file import quantity_in
 from rig.sim.faults import SensorFault
 
 CAMERA = ("face.gap", "face.yaw", "mouth.opening", "camera.takes")
@@ -74,27 +73,20 @@ WIRE = {F.DROP, F.GARBLE, F.DUPLICATE, F.REORDER, F.SPLIT}
 MODBUS = {F.MODBUS_EXCEPTION, F.MODBUS_LATE, F.MODBUS_SILENT, F.MODBUS_DEAF}
 
 
+_SECONDS = quantity_in("s", or_number=True)
+
+
 class DeviceFault(BaseModel):
     """One fault, in force from ``start`` to ``end`` of trial time; ``once`` for what happens at a moment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     kind: BenchFault
-    start_s: Annotated[float, Field(ge=0, alias="start")] = 0.0
-    end_s: Annotated[float | None, Field(gt=0, alias="end")] = None
+    start_s: Annotated[float, Field(ge=0, alias="start"), _SECONDS] = 0.0
+    end_s: Annotated[float | None, Field(gt=0, alias="end"), _SECONDS] = None
     chance: Annotated[float, Field(gt=0, le=1)] = 0.05
-    delay_s: Annotated[float | None, Field(gt=0, alias="delay")] = None
+    delay_s: Annotated[float | None, Field(gt=0, alias="delay"), _SECONDS] = None
     value: float | None = None
-
-    @field_validator("start_s", "end_s", "delay_s", mode="before")
-    @classmethod
-    def _seconds(cls, seen: object) -> object:
-        if not isinstance(seen, str):
-            return seen
-        try:
-            return parse_quantity(seen, "s")
-        except UsageError as error:
-            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _complete(self) -> "DeviceFault":

@@ -13,14 +13,13 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
 from rig.core.channel import Audience, Layout
 from rig.core.clock import nanoseconds
-from rig.core.errors import ConfigError, UsageError
-from rig.core.quantity import parse_quantity
+from rig.core.errors import ConfigError
+from rig.core.toml_file import quantity_in
 from rig.sim.state import FAULT
 
 
@@ -45,6 +44,9 @@ _FOREVER_NS = 2**62
 _NEEDS_VALUE = {Fault.DRIFT, Fault.NOISE, Fault.UNIT, Fault.SPIKE}
 
 
+_SECONDS = quantity_in("s", or_number=True)
+
+
 class SensorFault(BaseModel):
     """One fault on one channel, in force from ``start`` to ``end`` of trial time.
 
@@ -55,23 +57,13 @@ class SensorFault(BaseModel):
 
     kind: Fault
     channel: str
-    start_s: Annotated[float, Field(ge=0, alias="start")] = 0.0
-    end_s: Annotated[float | None, Field(gt=0, alias="end")] = None
+    start_s: Annotated[float, Field(ge=0, alias="start"), _SECONDS] = 0.0
+    end_s: Annotated[float | None, Field(gt=0, alias="end"), _SECONDS] = None
     value: float | None = None
     offset: float = 0.0
-    delay_s: Annotated[float | None, Field(gt=0, alias="delay")] = None
+    delay_s: Annotated[float | None, Field(gt=0, alias="delay"), _SECONDS] = None
     other: str | None = None
     chance: Annotated[float, Field(gt=0, le=1)] = 0.01
-
-    @field_validator("start_s", "end_s", "delay_s", mode="before")
-    @classmethod
-    def _seconds(cls, seen: object) -> object:
-        if not isinstance(seen, str):
-            return seen
-        try:
-            return parse_quantity(seen, "s")
-        except UsageError as error:
-            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _complete(self) -> "SensorFault":

@@ -129,9 +129,7 @@ class FolderCamera(_Opened):
     _last: Frame | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._paths = sorted(p for p in self.folder.glob("*") if p.suffix.lower() in SUFFIXES)
-        if not self._paths:
-            raise UsageError(f"{self.folder}: no pictures ({', '.join(SUFFIXES)})")
+        self._paths = _pictures_in(self.folder)
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -237,11 +235,16 @@ def read_picture(path: Path) -> Picture:
     return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB), np.uint8)
 
 
-def encoded(picture: Picture, quality: int = 85) -> bytes:
-    """Return a picture as JPEG."""
-    ok, data = cv2.imencode(
-        ".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality]
-    )
+def encoded(picture: Picture, suffix: str = ".jpg") -> bytes:
+    """Return a picture as the bytes of a file with this suffix.
+
+    Raises:
+        UsageError: If pictures of that kind cannot be written.
+    """
+    if suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{suffix or 'no suffix'}: pictures are written as {', '.join(SUFFIXES)}")
+    quality = [cv2.IMWRITE_JPEG_QUALITY, 85] if suffix.lower() in (".jpg", ".jpeg") else []
+    ok, data = cv2.imencode(suffix, cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), quality)
     if not ok:
         raise UsageError("the picture cannot be encoded")
     return data.tobytes()
@@ -253,8 +256,12 @@ def pictures(folder: Path) -> Iterator[tuple[str, Picture]]:
     Raises:
         UsageError: If there is none, or one cannot be read.
     """
+    for path in _pictures_in(folder):
+        yield path.name, read_picture(path)
+
+
+def _pictures_in(folder: Path) -> list[Path]:
     paths = sorted(p for p in folder.glob("*") if p.suffix.lower() in SUFFIXES)
     if not paths:
         raise UsageError(f"{folder}: no pictures ({', '.join(SUFFIXES)})")
-    for path in paths:
-        yield path.name, read_picture(path)
+    return paths

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,7 @@ from rig.core.errors import UsageError
 from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.frame import Picture
 from rig.vision.markers import tag_picture
+from rig.vision.source import encoded
 
 SIDE_M: Final = {0: 0.050, 1: 0.030, 2: 0.030, 3: 0.040, 4: 0.120}
 """Side of the black square of each tag: head, jaw, spoon, cup, bed."""
@@ -160,8 +160,7 @@ def stage(width: int = 640, height: int = 480, tags: Mapping[int, Picture] | Non
     assets = {}
     for k in SIDE_M:
         shown = (tags or {}).get(k, tag_picture(k, _PIXELS, _QUIET))
-        ok, data = cv2.imencode(".png", cv2.cvtColor(shown, cv2.COLOR_RGB2BGR))
-        assets[f"tag{k}.png"] = data.tobytes() if ok else b""
+        assets[f"tag{k}.png"] = encoded(shown, ".png")
     model = mujoco.MjModel.from_xml_string(xml, assets)
     try:
         gl = _context_class()(width, height)
