@@ -1,51 +1,15 @@
 """Pictures of the simulated bench, on request. Without graphics libraries there are none, and that is all."""
 
-import importlib
 import logging
-import os
-from typing import Any
 
 import mujoco
-import numpy as np
-from numpy.typing import NDArray
 
 from rig.core.errors import UsageError, unknown
+from rig.offscreen import NO_GRAPHICS, Offscreen, Picture
 from rig.sim.backend import SimBackend
-
-Picture = NDArray[np.uint8]
-"""Shape (height, width, 3), RGB."""
 
 _log = logging.getLogger(__name__)
 _missing: list[str] = []  # why there are no pictures, once found out
-
-
-def _context_class() -> Any:  # noqa: ANN401  one of several unrelated classes of the engine
-    """Return the engine's class of off-screen contexts: the one asked for, or one that needs no screen."""
-    asked = os.environ.get("MUJOCO_GL")
-    if asked or os.environ.get("DISPLAY") or os.name == "nt":
-        return importlib.import_module("mujoco.gl_context").GLContext
-    return importlib.import_module("mujoco.egl").GLContext
-
-
-def _draw(model: mujoco.MjModel, data: mujoco.MjData, camera: int, width: int, height: int) -> Picture:
-    gl = _context_class()(width, height)
-    try:
-        gl.make_current()
-        scene, option = mujoco.MjvScene(model, maxgeom=1000), mujoco.MjvOption()
-        context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
-        view = mujoco.MjvCamera()
-        view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, camera
-        mujoco.mjv_updateScene(
-            model, data, option, mujoco.MjvPerturb(), view, mujoco.mjtCatBit.mjCAT_ALL.value, scene
-        )
-        rectangle, picture = mujoco.MjrRect(0, 0, width, height), np.empty((height, width, 3), np.uint8)
-        mujoco.mjr_render(rectangle, scene, context)
-        mujoco.mjr_readPixels(picture, None, rectangle, context)
-        context.free()
-        return picture[::-1].copy()
-    finally:
-        gl.free()
 
 
 def render(backend: SimBackend, camera: str = "room", width: int = 640, height: int = 480) -> Picture | None:
@@ -70,8 +34,9 @@ def render(backend: SimBackend, camera: str = "room", width: int = 640, height: 
     backend.dress(data)
     mujoco.mj_forward(model, data)
     try:
-        return _draw(model, data, names.index(camera), width, height)
-    except (ImportError, AttributeError, OSError, RuntimeError, mujoco.FatalError) as error:
+        with Offscreen(model, width, height) as screen:
+            return screen.draw(data, names.index(camera))[0]
+    except NO_GRAPHICS as error:
         _missing.append(str(error))
         _log.warning("no pictures: the graphics libraries are missing (%s); nothing else is lost", error)
         return None

@@ -4,20 +4,19 @@ The scene is `hardware/scenes/vision.xml`. Its things have tags; where each is, 
 exactly, and so is what a perfect reading would be.
 """
 
-import importlib
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from rig.core.data import hardware_dir
 from rig.core.errors import UsageError
+from rig.offscreen import NO_GRAPHICS, Offscreen, Picture
 from rig.vision.calibration import Intrinsics, Matrix
-from rig.vision.frame import Picture
 from rig.vision.markers import tag_picture
 from rig.vision.source import encoded
 
@@ -54,15 +53,11 @@ class Stage:
 
     model: Any
     data: Any
-    _gl: Any
-    _scene: Any
-    _context: Any
+    _screen: Offscreen
     _size: tuple[int, int] = field(default=(0, 0))
 
     def place(self, body: str, position_m: tuple[float, float, float], turn: Matrix | None = None) -> None:
         """Put a thing somewhere; ``turn`` is its rotation from its own axes to the room's."""
-        import mujoco
-
         k = int(self.model.body(body).mocapid[0])
         self.data.mocap_pos[k] = position_m
         if turn is not None:
@@ -86,30 +81,15 @@ class Stage:
 
     def draw(self, camera: str) -> Picture:
         """Return the picture of a camera."""
-        return self._read(camera)[0]
+        return self._drawn(camera)[0]
 
     def depth(self, camera: str) -> NDArray[np.float32]:
         """Return the distance along the optical axis by pixel, metres."""
-        near = float(self.model.vis.map.znear * self.model.stat.extent)
-        far = float(self.model.vis.map.zfar * self.model.stat.extent)
-        return np.asarray(near / (1.0 - self._read(camera)[1] * (1.0 - near / far)), np.float32)
+        return self._drawn(camera)[1]
 
-    def _read(self, camera: str) -> tuple[Picture, NDArray[np.float32]]:
-        import mujoco
-
+    def _drawn(self, camera: str) -> tuple[Picture, NDArray[np.float32]]:
         mujoco.mj_forward(self.model, self.data)
-        self._gl.make_current()
-        view, (width, height) = mujoco.MjvCamera(), self._size
-        view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, self.model.camera(camera).id
-        every = mujoco.mjtCatBit.mjCAT_ALL.value
-        mujoco.mjv_updateScene(
-            self.model, self.data, mujoco.MjvOption(), mujoco.MjvPerturb(), view, every, self._scene
-        )
-        rectangle = mujoco.MjrRect(0, 0, width, height)
-        picture, depth = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.float32)
-        mujoco.mjr_render(rectangle, self._scene, self._context)
-        mujoco.mjr_readPixels(picture, depth, rectangle, self._context)
-        return picture[::-1].copy(), depth[::-1].copy()
+        return self._screen.draw(self.data, self.model.camera(camera).id)
 
     def camera(self, name: str) -> Intrinsics:
         """Return a camera's true intrinsics."""
@@ -118,8 +98,6 @@ class Stage:
 
     def seen_from(self, camera: str, tag: int) -> tuple[NDArray[np.float64], Matrix]:
         """Return where a tag truly is and how it is turned, in the frame of a camera (x right, y down, z away)."""
-        import mujoco
-
         mujoco.mj_forward(self.model, self.data)
         cam = self.data.camera(camera)
         geom = self.data.geom(f"tag{tag}")
@@ -133,8 +111,6 @@ class Stage:
 
 def _own_axes(model: Any, tag: int) -> Matrix:  # noqa: ANN401
     """Return the axes a plate was drawn in, in those the engine gave its mesh."""
-    import mujoco
-
     turn = np.empty(9)
     mujoco.mju_quat2Mat(turn, model.mesh_quat[model.mesh(f"plate{tag}").id])
     return turn.reshape(3, 3).T
@@ -152,8 +128,6 @@ def stage(width: int = 640, height: int = 480, tags: Mapping[int, Picture] | Non
     Raises:
         UsageError: If there are no graphics libraries.
     """
-    import mujoco
-
     xml = (hardware_dir() / "scenes" / "vision.xml").read_text()
     plates = "".join(f'<mesh name="plate{k}" inertia="shell" {_plate(side)}/>' for k, side in SIDE_M.items())
     xml = xml.replace("<asset>", f"<asset>{plates}", 1)
@@ -162,23 +136,9 @@ def stage(width: int = 640, height: int = 480, tags: Mapping[int, Picture] | Non
         shown = (tags or {}).get(k, tag_picture(k, _PIXELS, _QUIET))
         assets[f"tag{k}.png"] = encoded(shown, ".png")
     model = mujoco.MjModel.from_xml_string(xml, assets)
-    try:
-        gl = _context_class()(width, height)
-        gl.make_current()
-        context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
-    except (ImportError, AttributeError, OSError, RuntimeError, mujoco.FatalError) as error:
-        raise UsageError(f"no pictures: the graphics libraries are missing ({error})") from None
-    try:
-        scene = mujoco.MjvScene(model, maxgeom=200)
-        yield Stage(model, mujoco.MjData(model), gl, scene, context, (width, height))
-    finally:
-        context.free()
-        gl.free()
-
-
-def _context_class() -> Any:  # noqa: ANN401  one of several unrelated classes of the engine
-    """Return the engine's class of off-screen contexts: the one asked for, or one that needs no screen."""
-    if os.environ.get("MUJOCO_GL") or os.environ.get("DISPLAY"):
-        return importlib.import_module("mujoco.gl_context").GLContext
-    return importlib.import_module("mujoco.egl").GLContext
+    with ExitStack() as stack:
+        try:
+            screen = stack.enter_context(Offscreen(model, width, height))
+        except NO_GRAPHICS as error:
+            raise UsageError(f"no pictures: the graphics libraries are missing ({error})") from None
+        yield Stage(model, mujoco.MjData(model), screen, (width, height))

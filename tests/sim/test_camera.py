@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 
+from rig import offscreen
 from rig.core.errors import UsageError
 from rig.sim import camera
 from rig.sim.backend import SimBackend
@@ -60,7 +61,7 @@ def test_missing_graphics_are_said_once_and_nothing_else_is_lost(
     def missing() -> None:
         raise ImportError("libEGL.so.1: cannot open shared object file")
 
-    monkeypatch.setattr(camera, "_context_class", missing)
+    monkeypatch.setattr(offscreen, "_context_class", missing)
     with SimBackend(BENCH, 1) as backend, caplog.at_level(logging.WARNING):
         assert camera.render(backend) is None
         assert camera.render(backend) is None
