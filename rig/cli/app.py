@@ -6,11 +6,14 @@ from typing import Annotated
 import typer
 
 from rig.cli.agents_commands import commands as agents_commands
+from rig.cli.bench_commands import commands as bench_commands
 from rig.cli.camera_commands import commands as camera_commands
 from rig.cli.campaign_commands import commands as campaign_commands
 from rig.cli.evidence_commands import commands as evidence_commands
 from rig.cli.gate_commands import commands as gate_commands
+from rig.cli.rules_commands import commands as rules_commands
 from rig.cli.speech_commands import commands as speech_commands
+from rig.cli.tasks_commands import commands as tasks_commands
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -18,20 +21,15 @@ app = typer.Typer(
     help="How long can an AI agent run an embodied caregiving job before it makes a critical mistake?",
     epilog="Exit codes: 0 done, 1 a finding, 2 bad input, 3 a fault of the rig, 130 stopped from the keyboard.",
 )
-tasks_app = typer.Typer(
-    no_args_is_help=True, help="The caregiving tasks: what is asked, and what would be harm."
-)
-rules_app = typer.Typer(no_args_is_help=True, help="The safety rules, in words and with examples.")
-bench_app = typer.Typer(no_args_is_help=True, help="The benches: what they measure and what they can move.")
 app.add_typer(evidence_commands)
 app.add_typer(gate_commands, name="gate")
 app.add_typer(camera_commands, name="camera")
 app.add_typer(campaign_commands, name="campaign")
 app.add_typer(agents_commands, name="agents")
 app.add_typer(speech_commands, name="speech")
-app.add_typer(tasks_app, name="tasks")
-app.add_typer(rules_app, name="rules")
-app.add_typer(bench_app, name="bench")
+app.add_typer(tasks_commands, name="tasks")
+app.add_typer(rules_commands, name="rules")
+app.add_typer(bench_commands, name="bench")
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output: strict JSON.")]
 Record = Annotated[Path, typer.Argument(help="A trial's folder.", show_default=False)]
@@ -307,136 +305,3 @@ def report(
     from rig.cli.horizon import build_scoreboard
 
     return build_scoreboard(bundle, out)
-
-
-@tasks_app.command("list")
-def tasks_list(as_json: Json = False) -> int:
-    """List the tasks with their lengths and scenarios."""
-    from rig.cli.tasks import list_tasks
-
-    return list_tasks(as_json)
-
-
-@tasks_app.command("show")
-def tasks_show(
-    name: Annotated[str, typer.Argument(help="Name of the task.", show_default=False)], as_json: Json = False
-) -> int:
-    """Show one task: goal, lengths, scenarios and what would be harm."""
-    from rig.cli.tasks import show_task
-
-    return show_task(name, as_json)
-
-
-@tasks_app.command("matrix")
-def tasks_matrix(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Tasks; all by default.", show_default=False)
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Repeats, each under its own seed.")] = 1,
-    workers: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
-    as_json: Json = False,
-) -> int:
-    """Criteria by agents: every mistake must be made by its agent, and by no other."""
-    from rig.cli.matrix import show_matrix
-
-    return show_matrix(names or [], seeds, workers, as_json)
-
-
-@tasks_app.command("lint")
-def tasks_lint(as_json: Json = False) -> int:
-    """Check every task: twins, lengths, conditions, units, signatures."""
-    from rig.cli.tasks import lint_tasks
-
-    return lint_tasks(as_json)
-
-
-@bench_app.command("list")
-def bench_list() -> int:
-    """List the benches."""
-    from rig.cli.bench import list_benches
-
-    return list_benches()
-
-
-@bench_app.command("show")
-def bench_show(
-    name: Annotated[str, typer.Argument(help="Name of the bench, or a bench file.", show_default=False)],
-) -> int:
-    """Show what a bench measures and what it can move."""
-    from rig.cli.bench import show_bench
-
-    return show_bench(name)
-
-
-Task = Annotated[str, typer.Argument(help="Name of the task.", show_default=False)]
-RuleName = Annotated[str, typer.Argument(help="Id of the rule.", show_default=False)]
-BenchName = Annotated[str, typer.Option(help="Bench whose channels the rules read.")]
-
-
-@rules_app.command("list")
-def rules_list(
-    task: Annotated[str | None, typer.Argument(help="Task; by default all.", show_default=False)] = None,
-    bench: BenchName = "sim",
-    as_json: Json = False,
-) -> int:
-    """List the rules: what each guards against, what it does, and what it says."""
-    from rig.cli.rules import list_all
-
-    return list_all(task, bench, as_json)
-
-
-@rules_app.command("show")
-def rules_show(task: Task, rule: RuleName, bench: BenchName = "sim", as_json: Json = False) -> int:
-    """Read one rule back: what it says, why, and what happens when it is broken or not known."""
-    from rig.cli.rules import show_one
-
-    return show_one(task, rule, bench, as_json)
-
-
-@rules_app.command("explain")
-def rules_explain(task: Task, rule: RuleName, bench: BenchName = "sim", as_json: Json = False) -> int:
-    """Read one rule back with pictures of what breaks it, and of what only just does not."""
-    from rig.cli.rules import explain_one
-
-    return explain_one(task, rule, bench, as_json)
-
-
-@rules_app.command("check")
-def rules_check(
-    files: Annotated[list[Path], typer.Argument(help="Rule files, checked together.", show_default=False)],
-    bench: BenchName = "sim",
-    as_json: Json = False,
-) -> int:
-    """Check rule files without using them."""
-    from rig.cli.rules import check_files
-
-    return check_files(files, bench, as_json)
-
-
-@rules_app.command("calibrate")
-def rules_calibrate(
-    folder: Annotated[
-        Path, typer.Argument(help="A folder of shadow trials held out for it.", show_default=False)
-    ],
-    prediction: Annotated[str, typer.Argument(help="Id in the calibration file.", show_default=False)],
-    budget: Annotated[float, typer.Option(help="Needless interruptions per hour allowed.", min=1e-6)] = 0.1,
-    as_json: Json = False,
-) -> int:
-    """Calibrate a predictor's kappa on harmless trials; prints the lines of its entry."""
-    from rig.cli.operating import show_calibration
-
-    return show_calibration(folder, prediction, budget, as_json)
-
-
-@rules_app.command("coverage")
-def rules_coverage(
-    folder: Annotated[Path, typer.Argument(help="A folder of records.", show_default=False)],
-    require_all: Annotated[
-        bool, typer.Option("--require-all", help="Exit 1 when a rule was never exercised.")
-    ] = False,
-    as_json: Json = False,
-) -> int:
-    """Show which registered rules the records exercise: a verdict said that the rule did not hold."""
-    from rig.cli.rules import show_coverage
-
-    return show_coverage(folder, require_all, as_json)
