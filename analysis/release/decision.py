@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from analysis.release.claims import DEPENDS, TRIGGERS, Fingerprint, Standing, State, standing
+from analysis.release.claims import DEPENDS, TRIGGERS, Fingerprint, standing
 from analysis.release.evidence import Evidence
 from analysis.release.gates import Decision, Finding, Verdict, expire
 from analysis.release.judge import JUDGES
@@ -147,9 +147,3 @@ def to_rerun(decision: Decision) -> tuple[tuple[Gate, str], ...]:
     """Return what has to be measured again, the cheapest first, with the reason."""
     open_ = [f for f in decision.findings if f.verdict is not Verdict.PASS]
     return tuple((f.gate, "; ".join(f.reasons)) for f in sorted(open_, key=lambda f: COST[f.gate]))
-
-
-def states(decision: Decision) -> Mapping[Gate, Standing]:
-    """Return the standing of every claim."""
-    none = Standing(state=State.UNPROVABLE, reasons=("nothing was measured",))
-    return {f.gate: f.standing or none for f in decision.findings}

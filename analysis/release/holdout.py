@@ -143,11 +143,6 @@ def answer(folder: Path, number: int, passed: bool) -> None:
     _append(folder, {"answered": number, "answer": str(Answer.PASS if passed else Answer.FAIL)})
 
 
-def unsealed_is(folder: Path, sealed: Path, now: datetime) -> bool:
-    """Return whether a file is the sealed set, to the byte."""
-    return _sha256(sealed.read_bytes()) == open_holdout(folder, now).commitment.sha256
-
-
 def scan(folder: Path, paths: Iterable[Path], sealed: Path | None, now: datetime) -> tuple[Path, ...]:
     """Look for the set's canary where it must not be, and burn the set where it is found.
 

@@ -1,13 +1,15 @@
 """What is wrong with a frame, each flaw by itself; a live camera shows none."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rig.core.clock import nanoseconds
+from rig.core.clock import SimClock, nanoseconds
+from rig.core.errors import UsageError
 from rig.vision.frame import BLINDING, Flaw, Frame, Inspector, Looks
-from rig.vision.source import CameraFault, DrawnCamera, FaultyCamera
+from rig.vision.source import CameraFault, DeviceCamera, DrawnCamera, FaultyCamera, FolderCamera, encoded
 
 LOOKS = Looks(width=64, height=48, period_s=0.033)
 PERIOD = nanoseconds(0.033)
@@ -108,3 +110,30 @@ def test_an_unplugged_camera_is_a_fault_of_the_rig(camera: DrawnCamera) -> None:
     with pytest.raises(CameraFault, match="unplugged"):
         for t in range(0, nanoseconds(0.2), nanoseconds(0.02)):
             gone.frame(t)
+
+
+def test_a_folder_is_a_camera_that_stops_at_its_last_picture(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.png").write_bytes(encoded(live(number).picture, ".png"))
+    camera = FolderCamera(folder=tmp_path, period_s=0.1)
+    assert len(camera) == 3 and camera.frame(-1) is None
+    shown = [camera.frame(nanoseconds(t)) for t in (0.0, 0.05, 0.1, 0.25, 9.0)]
+    assert [frame.number for frame in shown if frame] == [0, 0, 1, 2, 2]
+    assert shown[0] is shown[1] and shown[3] is shown[4]
+    assert shown[2] is not None and np.array_equal(shown[2].picture, live(1).picture)
+    assert Flaw.STALE in Inspector(LOOKS).inspect(shown[4], nanoseconds(9.0))
+
+
+def test_a_folder_without_pictures_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no pictures"):
+        FolderCamera(folder=tmp_path, period_s=0.1)
+    with pytest.raises(UsageError, match="pictures are written as"):
+        encoded(live(0).picture, ".txt")
+
+
+def test_a_camera_that_is_not_there_is_a_fault_of_the_rig(tmp_path: Path) -> None:
+    camera = DeviceCamera(device=str(tmp_path / "video0"), width=64, height=48, clock=SimClock())
+    with pytest.raises(CameraFault, match="not there, or another program has it"), camera:
+        pass
+    with pytest.raises(UsageError, match="closed"):
+        camera.frame(0)
