@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.inspect_logs import read_inspect
 from analysis.parsing import METR_COLUMNS, TableBuilder, check_columns, from_metr
-from analysis.trials import COLUMNS, TrialRow, TrialTable
+from analysis.trials import COLUMNS, TrialTable
 from rig.core.errors import ConfigError, UsageError
 
 CHUNK = 8192  # rows: few enough to stay in the cache
@@ -72,44 +72,26 @@ def write_trials(table: TrialTable, path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
             writer.writerow(COLUMNS)
-            writer.writerows(["" if v is None else v for v in _mapping(row).values()] for row in table)
+            for chunk in _chunks(table):
+                writer.writerows(zip(*chunk.values(), strict=True))  # which writes None as nothing
     elif path.suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(_mapping(row), allow_nan=False) + "\n" for row in table)
+            for chunk in _chunks(table):
+                rows = (dict(zip(chunk, row, strict=True)) for row in zip(*chunk.values(), strict=True))
+                stream.writelines(json.dumps(row, allow_nan=False) + "\n" for row in rows)
     elif path.suffix == ".parquet":
         arrow, parquet = _pyarrow()
         schema = arrow.schema([(name, arrow.type_for_alias(_KINDS.get(name, "string"))) for name in COLUMNS])
         with parquet.ParquetWriter(path, schema) as writer:
-            for batch in _batches(table):
-                rows = [_mapping(row) for row in batch]
-                writer.write_table(arrow.Table.from_pylist(rows, schema=schema), row_group_size=len(rows))
+            for chunk in _chunks(table):
+                writer.write_table(arrow.table(chunk, schema=schema))
     else:
         raise UsageError(f"{path}: unknown kind of trial table; known: .csv, .jsonl, .parquet")
 
 
-def _write_parquet(table: TrialTable, path: Path) -> None:
-    """Write row groups one by one, so that a million rows need the memory of some thousands."""
-    arrow, parquet = _pyarrow()
-    text, real = arrow.string(), arrow.float64()
-    kinds = {
-        "duration_s": real,
-        "elapsed_s": real,
-        "mistake_at_s": real,
-        "seed": arrow.int64(),
-        "tier": arrow.int64(),
-    }
-    kinds |= dict.fromkeys(("done", "harm", "mistake"), arrow.bool_())
-    schema = arrow.schema([(name, kinds.get(name, text)) for name in COLUMNS])
-    with parquet.ParquetWriter(path, schema) as writer:
-        for batch in _batches(table):
-            rows = [_mapping(row) for row in batch]
-            columns = {name: [row[name] for row in rows] for name in COLUMNS}
-            writer.write_table(arrow.table(columns, schema=schema))
-
-
-def _mapping(row: TrialRow) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in COLUMNS}
-    return values | {"criteria": ";".join(row.criteria), "outcome": str(row.outcome)}
+def _chunks(table: TrialTable) -> Iterator[dict[str, list[Any]]]:
+    """Yield the columns in pieces, so that a million rows need the memory of some thousands."""
+    return (table.values(slice(start, start + CHUNK)) for start in range(0, len(table), CHUNK))
 
 
 def _extend(builder: TableBuilder, rows: Sequence[Mapping[str, Any]]) -> None:

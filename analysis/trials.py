@@ -210,6 +210,23 @@ class TrialTable:
             record=str(self.record[index]) or None,
         )
 
+    def values(self, rows: slice) -> dict[str, list[Any]]:
+        """Return the columns of some rows as plain values for a file: names of codes, None for what is missing."""
+        columns: dict[str, list[Any]] = {}
+        for name in COLUMNS:
+            column = getattr(self, name)
+            if isinstance(column, Factor):
+                columns[name] = [column.names[code] for code in column.codes[rows].tolist()]
+            else:
+                columns[name] = column[rows].tolist()
+        columns["outcome"] = [str(OUTCOMES[code]) for code in columns["outcome"]]
+        for name in ("elapsed_s", "mistake_at_s", "seed"):
+            columns[name] = [None if value != value else value for value in columns[name]]
+        columns["seed"] = [None if value is None else int(value) for value in columns["seed"]]
+        for name in ("embodiment", "monitor", "record"):
+            columns[name] = [value or None for value in columns[name]]
+        return columns
+
     def take(self, rows: NDArray[Any]) -> "TrialTable":
         """Return the table of the selected rows (a mask or indices)."""
         columns: dict[str, Any] = {

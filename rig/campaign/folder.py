@@ -27,14 +27,19 @@ INTERRUPTED: Final = "interrupted"
 """Torn records of simulated trials that were run again."""
 
 
-def record_folder(folder: Path, entry: Entry) -> Path:
-    """Return where the record of a trial is: readable, unique, at most some thousands in one folder of 256."""
+def record_place(entry: Entry) -> str:
+    """Return where in the folder a trial's record is: readable, unique, some thousands in one of 256 at most."""
     s = entry.spec
     words = [s.item.replace("/", "_"), s.agent, s.monitor, f"seed{s.seed}"] + (
         [f"repeat{s.repeat}"] if s.repeat else []
     )
     name = re.sub(r"[^a-z0-9._]+", "-", "-".join(words).lower()).strip("-")
-    return folder / RECORDS / entry.trial_id[:2] / f"{name}-{entry.trial_id[:8]}"
+    return f"{RECORDS}/{entry.trial_id[:2]}/{name}-{entry.trial_id[:8]}"
+
+
+def record_folder(folder: Path, entry: Entry) -> Path:
+    """Return the folder of a trial's record."""
+    return folder / record_place(entry)
 
 
 def begin_or_resume(

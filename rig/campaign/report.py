@@ -18,7 +18,7 @@ from analysis.trial_files import write_trials
 from analysis.trials import TrialTable
 from rig.campaign.composition import Coverage
 from rig.campaign.entries import TERMINAL, Entry, State
-from rig.campaign.folder import REPORT, record_folder
+from rig.campaign.folder import REPORT, record_folder, record_place
 from rig.campaign.grid import Cell
 from rig.campaign.ledger import Ledger
 from rig.core.errors import UsageError
@@ -108,7 +108,7 @@ def trial_table(folder: Path, ledger: Ledger) -> TrialTable:
     builder = TableBuilder(str(folder))
     rows = (e for e in ledger.entries() if e.ended is not None)
     while batch := list(islice(rows, _CHUNK)):
-        builder.extend(_chunk(folder, batch, [cells[_place(e)] for e in batch]), len(batch))
+        builder.extend(_chunk(batch, [cells[_place(e)] for e in batch]), len(batch))
     return builder.table()
 
 
@@ -117,7 +117,7 @@ def _place(entry: Entry) -> tuple[str, str, str, str, str]:
     return s.item, s.agent, s.bench, s.monitor, s.think
 
 
-def _chunk(folder: Path, entries: Sequence[Entry], cells: Sequence[Cell]) -> dict[str, list[object]]:
+def _chunk(entries: Sequence[Entry], cells: Sequence[Cell]) -> dict[str, list[object]]:
     ended = [e.ended for e in entries if e.ended is not None]
     return {
         "trial_id": [e.trial_id for e in entries],
@@ -139,10 +139,7 @@ def _chunk(folder: Path, entries: Sequence[Entry], cells: Sequence[Cell]) -> dic
         "criteria": [";".join(x.criteria) for x in ended],
         "seed": [e.spec.seed for e in entries],
         "config_digest": [c.comparable for c in cells],
-        "record": [
-            str(record_folder(folder, e).relative_to(folder)) if x.head else ""
-            for e, x in zip(entries, ended, strict=True)
-        ],
+        "record": [record_place(e) if x.head else "" for e, x in zip(entries, ended, strict=True)],
     }
 
 

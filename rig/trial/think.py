@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from rig.core.errors import UsageError
 from rig.core.quantity import parse_quantity
@@ -34,6 +35,7 @@ class Think:
         return think_s if self.fixed_s is None else self.fixed_s
 
 
+@lru_cache  # every trial of a campaign says it
 def parse_think(text: str) -> Think:
     """Return what ``charged``, ``paused``, ``realtime`` or a duration like ``2 s`` stands for.
 
