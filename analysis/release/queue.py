@@ -15,7 +15,6 @@ import numpy as np
 from analysis.columns import FloatArray
 from rig.core.errors import UsageError
 
-SERVICE_CV = 1.0  # of the service time where the policy says no more: exponential, as nurse-call studies find
 REPLICATES = 40
 
 

@@ -12,7 +12,6 @@ from rig.core.agent import Briefing, Observation
 from rig.core.tools import Act, Action, CallHuman, Finish, Note, WaitUntil
 
 Policy = Generator[Action, Observation, None]
-READ_EVERY_S = 1800.0
 SPOONFUL_ML = 1.0
 
 

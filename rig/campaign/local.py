@@ -117,13 +117,10 @@ class Processes(Generic[Task, Result]):
                 self._workers.pop(name).pipe.close()
                 if worker.task is not None:
                     news.append((name, worker.task, None, _how(worker.process.exitcode)))
-                elif not worker.ready:  # nothing was asked of it: the next would not fare better
-                    raise RigFault(
-                        f"a worker process cannot start: {_how(worker.process.exitcode)}"
-                    ) from None
+                self._mind_failed_start(worker)
                 self._spawn()
                 continue
-            worker.ready = True
+            worker.ready, self._failed_starts = True, 0
             if what is None or worker.task is None:
                 continue
             task = worker.task

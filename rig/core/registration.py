@@ -8,7 +8,7 @@ for a release. Whether a signer is to be trusted is the reader's business, as wi
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -298,19 +298,3 @@ def read_statement(path: Path, kind: str) -> tuple[Mapping[str, Any], Mapping[st
             return said, {str(f["name"]): str(f["digest"]["sha256"]) for f in files}, sealed.signers
         case _:
             raise RecordError(f"{path}: does not say what it is about")
-
-
-def signers_of(path: Path) -> Sequence[str]:
-    """Return the key ids whose signatures over a statement hold; none if it is not there.
-
-    Raises:
-        RecordError: If it was altered.
-    """
-    if not path.exists():
-        return ()
-    try:
-        sealed = signing.unsealed(path.read_bytes())
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{path}: was altered, or is not a signed statement: {error}") from None
-    _must_be_signed(path, sealed)
-    return sealed.signers

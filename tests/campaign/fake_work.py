@@ -69,5 +69,5 @@ def run_trial_on_full_disk(*_: object) -> None:
     raise RecorderFault("events.jsonl: cannot be made durable") from OSError(errno.ENOSPC, "No space left")
 
 
-def exists(path: Path) -> bool:
+def exists(path: Path, beat: Beat) -> bool:
     return path.exists()
