@@ -11,11 +11,12 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from rig.console import analysis_routes, bench_routes, review_routes, session_routes, trial_routes
 from rig.console.audit import Audit
+from rig.console.bench_state import NotNow
 from rig.console.guard import Guard
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
 from rig.console.shelf import Shelf, without_paths
-from rig.console.station import NotNow, Station
+from rig.console.station import Station
 from rig.console.web import Parts, person_of
 from rig.core.errors import RecordError, RigFault, RunError
 

@@ -31,9 +31,8 @@ def station_now(bench: Station, person: Person, runs: Path) -> StationNow:
         state=bench.state.value, version=bench.version, busy=bench.busy, ready=bench.ready, problem=bench.problem,
         bench=bench.bench.name, embodiment=bench.bench.embodiment, text=bench.bench.text,
         preflight=_preflight(bench),
-        control=bench.control.name if bench.control else None,
-        mine=bench.control is not None and bench.control.session == person.session,
-        asking=bench.asking.name if bench.asking else None,
+        control=bench.control.holder.name if bench.control.holder else None,
+        mine=bench.control.has(person), asking=bench.control.asking.name if bench.control.asking else None,
         trial=_trial(bench, runs) if running else None,
         last=LastTrial(key=key_of(runs, last[0]), ending=last[1], reason=last[2]) if last else None,
         stop=stop_now(bench), gauges=_gauges(bench, runs),
@@ -65,14 +64,14 @@ def _preflight(bench: Station) -> Preflight:
 
 
 def _trial(bench: Station, runs: Path) -> TrialNow | None:
-    running, standing = bench.running, bench.standing
+    running = bench.running
     if running is None:
         return None
-    spec = running.spec
+    spec, standing = running.spec, running.standing
     return TrialNow(
         key=key_of(runs, running.folder), item=spec.item, agent=spec.agent, monitor=spec.monitor, seed=spec.seed,
-        by=running.by, nominal_s=running.nominal_s, limit_s=running.limit_s, t_s=bench.t_s,
-        pace=bench.pace if math.isfinite(bench.pace) else None, interlock=standing.interlock, doing=standing.doing,
+        by=running.by, nominal_s=running.nominal_s, limit_s=running.limit_s, t_s=running.t_s,
+        pace=running.pace if math.isfinite(running.pace) else None, interlock=standing.interlock, doing=standing.doing,
         alarms=[
             AlarmNow(rule=a.rule, response=a.response, text=a.text, since_s=a.since_s, unknown=a.unknown)
             for a in list(standing.alarms.values())
@@ -84,8 +83,8 @@ def _trial(bench: Station, runs: Path) -> TrialNow | None:
 
 
 def _gauges(bench: Station, runs: Path) -> Gauges:
-    free = shutil.disk_usage(runs).free
+    free, running = shutil.disk_usage(runs).free, bench.running
     return Gauges(
-        link=LINKS[bench.bench.embodiment], lag_s=bench.lag_s, disk_free_bytes=free,
+        link=LINKS[bench.bench.embodiment], lag_s=running.lag_s if running else 0.0, disk_free_bytes=free,
         disk_hours=free / BYTES_PER_HOUR, clock_drift_s=bench.clock_drift_s,
     )  # fmt: skip

@@ -1,0 +1,66 @@
+"""The trial under way, as the server knows it: what was started, how far it is, and what stands in it."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.console.standing import Standing
+from rig.core.bench import load_bench
+from rig.core.errors import RunError
+from rig.core.record import StoredEvent, Tail
+from rig.trial.spec import TrialSpec, trial_folder
+from safety_monitor.rules import load_rules, rule_files
+from tasks.suite import load_item
+
+LOOK_S = 0.1
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """One trial, from its start until its record is closed.
+
+    Attributes:
+        spec: What was started.
+        folder: Its record.
+        by: Who started it.
+        nominal_s: Length of the job.
+        limit_s: Time after which it is cut off.
+        standing: What the monitor and people say now.
+        pace: Seconds of trial time per second.
+        t_s: Trial time reached.
+        lag_s: How far it is behind its pace.
+    """
+
+    spec: TrialSpec
+    folder: Path
+    by: str
+    nominal_s: float
+    limit_s: float
+    standing: Standing
+    pace: float
+    t_s: float = 0.0
+    lag_s: float = 0.0
+
+    def news(self) -> Iterator[Sequence[StoredEvent]]:
+        """Give what was added to the record since the last time, for ever, as any other reader would see it."""
+        tail, pause = Tail(self.folder), threading.Event()
+        while True:
+            pause.wait(LOOK_S)
+            try:
+                yield tail.events()
+            except RunError:
+                yield ()
+
+
+def under_way(spec: TrialSpec, runs: Path, by: str, pace: float) -> UnderWay:
+    """Return a trial about to start, its record a folder of ``runs`` that is not there yet.
+
+    Raises:
+        UsageError: If there is no such task, length or scenario.
+    """
+    item = load_item(spec.item)
+    rules = load_rules(rule_files(item.task.name), load_bench(item.task.bench(spec.bench)).layout)
+    return UnderWay(
+        spec, trial_folder(runs, spec), by, item.length.nominal_s, item.length.limit_s, Standing(rules), pace
+    )
