@@ -9,11 +9,9 @@ from mcap.records import Schema
 
 from rig.core.errors import RecordError, UsageError
 from rig.core.record import Record
+from rig.core.record.images import LARGEST, MESSAGE_TYPE, parts_of
 
-SCHEMA = "foxglove.CompressedImage"
 _KINDS = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
-_DATA, _FORMAT = 2, 3  # fields of the message
-_MAX_BYTES = 8 << 20
 
 
 def cameras(record: Record) -> tuple[str, ...]:
@@ -35,7 +33,7 @@ def cameras(record: Record) -> tuple[str, ...]:
 
 
 def _is_picture(schema: Schema | None) -> bool:
-    return schema is not None and schema.name == SCHEMA
+    return schema is not None and schema.name == MESSAGE_TYPE
 
 
 @dataclass(slots=True)
@@ -65,9 +63,10 @@ class Pictures:
             raise UsageError(f"camera {camera} has pictures 0 to {len(places) - 1}")
         t_ns, path = places[number]
         with path.open("rb") as file:
-            for _, _, message in make_reader(file).iter_messages([f"/{camera}"], t_ns, t_ns + 1):
-                data, word = _fields(message.data)
-                if word.lower() in _KINDS and len(data) <= _MAX_BYTES:
+            there = make_reader(file).iter_messages([f"/{camera}"], starting_at=t_ns, ending_at=t_ns)
+            for _, _, message in there:
+                data, word = parts_of(message.data)
+                if word.lower() in _KINDS and len(data) <= LARGEST:
                     return data, _KINDS[word.lower()]
         raise RecordError(f"{path}: picture {number} of {camera} is not a JPEG, PNG or WebP picture")
 
@@ -85,29 +84,3 @@ class Pictures:
                     continue
             self._places[camera] = found
         return self._places[camera]
-
-
-def _fields(message: bytes) -> tuple[bytes, str]:
-    """Return data and format of a ``CompressedImage`` on the wire."""
-    at, data, word = 0, b"", ""
-    while at < len(message):
-        tag, at = _varint(message, at)
-        if tag & 7 != 2:
-            raise RecordError("a picture's message is not what its schema says")
-        size, at = _varint(message, at)
-        part, at = message[at : at + size], at + size
-        if tag >> 3 == _DATA:
-            data = part
-        elif tag >> 3 == _FORMAT:
-            word = part.decode("ascii", "replace")
-    return data, word
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        value, at, shift = value | (byte & 0x7F) << shift, at + 1, shift + 7
-        if not byte & 0x80:
-            return value, at
-    raise RecordError("a picture's message is cut off")

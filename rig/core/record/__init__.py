@@ -7,6 +7,7 @@ A record is a folder: ``manifest.json``, ``events.jsonl`` (the chain), ``telemet
 from rig.core.record.chain import StoredEvent
 from rig.core.record.checking import verify
 from rig.core.record.export import export_csv, export_parquet
+from rig.core.record.images import Image, Stream
 from rig.core.record.manifest import RECORD_SCHEMA, trial_id
 from rig.core.record.options import Full, Options
 from rig.core.record.reader import Record, read, records_under
@@ -23,6 +24,7 @@ __all__ = [
     "Check",
     "Ended",
     "Full",
+    "Image",
     "Options",
     "Record",
     "RecordWriter",
@@ -30,6 +32,7 @@ __all__ = [
     "Redaction",
     "Status",
     "StoredEvent",
+    "Stream",
     "Tail",
     "Verification",
     "export_csv",

@@ -7,7 +7,7 @@ from pathlib import Path
 from rig.core.event import Json
 from rig.core.record import chain, manifest, vouching
 from rig.core.record.disk import being_written
-from rig.core.record.evidence import Evidence, gather, number
+from rig.core.record.evidence import Evidence, gather, number, total
 from rig.core.record.files import mapped
 from rig.core.record.reader import must_be_record
 from rig.core.record.verdicts import Anchor, Check, Status, Verification, requirements
@@ -129,10 +129,19 @@ def _counts(found: Evidence) -> Check:
     if stored + dropped + lost != ticks or stated.get("events") != len(found.events):
         text = f"{ticks} ticks in; {stored} stored, {dropped} dropped, {lost} lost"
         return Check("counts", Status.FAILED, text)
+    images, seen = "", found.about.cameras if found.about else ()
+    if seen:
+        frames, unseen, gone = (number(stated, f"images{k}") for k in ("", "_dropped", "_lost"))
+        kept = sum(total(body.get("images")) for body in found.segments.values())
+        if kept + unseen + gone != frames:
+            text = f"{frames} camera frames in; {kept} stored, {unseen} dropped, {gone} lost"
+            return Check("counts", Status.FAILED, text)
+        images = f", {frames} camera frames" + (f" ({unseen} dropped, {gone} lost)" if unseen or gone else "")
+        dropped, lost = dropped + unseen, lost + gone
     if dropped or lost:
-        text = f"{dropped} ticks dropped and {lost} lost of {ticks}, all accounted for"
+        text = f"{ticks} ticks{images}: {dropped} dropped and {lost} lost, all accounted for"
         return Check("counts", Status.WEAK, text)
-    return Check("counts", Status.OK, f"{len(found.events)} events and {ticks} ticks, in and out")
+    return Check("counts", Status.OK, f"{len(found.events)} events and {ticks} ticks{images}, in and out")
 
 
 def _clock(found: Evidence) -> Check:

@@ -65,6 +65,11 @@ def gather(folder: Path) -> Evidence:
     return Evidence(folder, about, fault, trial_id, chain.scan(data, trial_id))
 
 
+def total(images: Json) -> int:
+    """Return how many camera frames an event states, over all cameras; 0 if it states none."""
+    return sum(n for n in images.values() if isinstance(n, int)) if isinstance(images, dict) else 0
+
+
 def number(body: Mapping[str, Json], name: str) -> int:
     """Return a whole number an event states; -1, which fits nothing, if it states none."""
     value = body.get(name)

@@ -1,4 +1,4 @@
-"""Records in forms that other programs read: CSV and Parquet. Derived, never evidence.
+"""Records in forms that other programs read: CSV and Parquet, camera frames as files. Derived, never evidence.
 
 Every export says in ``export.json`` what it was made from: trial, chain head, whether the record was
 complete. Files appear under their names only when they are whole.
@@ -84,15 +84,38 @@ def _export(
         "complete": record.complete, "problem": record.problem,
     }  # fmt: skip
     paths = (folder / f"events{suffix}", folder / f"telemetry{suffix}", folder / "export.json")
+    frames: tuple[Path, ...] = ()
     with opening(folder, "export"):
         folder.mkdir(parents=True, exist_ok=True)
         with _whole(paths[0]) as draft:
             events(record, draft)
         with _whole(paths[1]) as draft:
             ticks(draft)
+        if record.cameras:
+            frames = (_frames(record, folder),)
         with _whole(paths[2]) as draft:
             draft.write_bytes(strict.dumps(about, "export") + b"\n")
-    return paths
+    return (*paths, *frames)
+
+
+def _frames(record: Record, folder: Path) -> Path:
+    """Write every camera frame as a file of its own, and a table of them; return the table.
+
+    The table says of each frame when it was exposed, how old it was when the rig had it, and its digest.
+    """
+    table = folder / "frames.csv"
+    with _whole(table) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("camera", "number", "exposed_ns", "t_ns", "age_ns", "sha256", "file"))
+        for image in record.images():
+            place = folder / "frames" / image.camera / f"{image.number:08d}.{image.format}"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(image.data)
+            out.writerow(
+                (image.camera, image.number, image.exposed_ns, image.t_ns, image.t_ns - image.exposed_ns,
+                 image.sha256, place.relative_to(folder).as_posix())
+            )  # fmt: skip
+    return table
 
 
 @contextmanager

@@ -13,7 +13,7 @@ re-serialised copy::
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from rig.core.channel import Audience, Channel, Layout
 from rig.core.errors import RecordError, UsageError
 from rig.core.event import Json
 from rig.core.record import strict
+from rig.core.record.images import Stream, streams_of
 
 RECORD_SCHEMA = 1
 FILE = "manifest.json"
@@ -30,7 +31,9 @@ EARLIEST_EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01: viewers refuse log ti
 _WALL = b',\n"wall": '
 _SEAL = b',\n"wall_sha256": "'
 _END = b'"\n}\n'
-RESERVED = ("record_schema", "trial_id", "epoch_utc_ns", "flush_every_ns", "layout", "wall", "wall_sha256")
+RESERVED = (
+    "record_schema", "trial_id", "epoch_utc_ns", "flush_every_ns", "cameras", "layout", "wall", "wall_sha256",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Manifest:
         layout: The channels of its telemetry.
         epoch_utc_ns: UTC at trial time 0, nanoseconds since 1970.
         digest: SHA-256 of the part the chain covers, bytes as stored.
+        cameras: Whose frames are in the telemetry files.
     """
 
     entries: Mapping[str, Json]
@@ -50,6 +54,7 @@ class Manifest:
     layout: Layout
     epoch_utc_ns: int
     digest: str
+    cameras: tuple[Stream, ...] = ()
 
 
 def trial_id(key: Mapping[str, Json]) -> str:
@@ -83,8 +88,9 @@ def trial_key(entries: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def build(
-    entries: Mapping[str, Json], layout: Layout, epoch_utc_ns: int, flush_every_ns: int, opened_utc: str
-) -> tuple[bytes, str]:
+    entries: Mapping[str, Json], layout: Layout, epoch_utc_ns: int, flush_every_ns: int, opened_utc: str,
+    cameras: Sequence[Stream] = (),
+) -> tuple[bytes, str]:  # fmt: skip
     """Return the bytes of a manifest and the digest of the part the chain covers.
 
     Args:
@@ -93,6 +99,7 @@ def build(
         epoch_utc_ns: UTC at trial time 0.
         flush_every_ns: How often telemetry is made durable, in trial time.
         opened_utc: Wall time, ISO 8601.
+        cameras: Whose frames the record may hold.
 
     Raises:
         UsageError: If an entry is missing, is the recorder's own, or is not strict JSON.
@@ -110,6 +117,7 @@ def build(
         "epoch_utc_ns": epoch_utc_ns,
         "flush_every_ns": flush_every_ns,
         **{name: value for name, value in entries.items() if name != "wall"},
+        **({"cameras": [camera.json() for camera in cameras]} if cameras else {}),
         "layout": [asdict(channel) for channel in layout],
     }
     lines = [
@@ -159,4 +167,5 @@ def parse(data: bytes, source: Path) -> Manifest:
             raise RecordError(f"{source}: trial id {name} is not that of the key it lists")
     except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
         raise RecordError(f"{source}: not a whole manifest: {error!r}") from None
-    return Manifest(entries, name, layout, epoch_utc_ns, hashlib.sha256(body).hexdigest())
+    cameras = streams_of(entries.get("cameras"))
+    return Manifest(entries, name, layout, epoch_utc_ns, hashlib.sha256(body).hexdigest(), cameras)

@@ -42,24 +42,26 @@ def note(event: Event, seq: int | None, body: bytes, epoch_utc_ns: int) -> Note:
         epoch_utc_ns: UTC at trial time 0.
     """
     seconds, nanos = divmod(epoch_utc_ns + event.t_ns, NS_PER_S)
-    stamp = _field(1, _VARINT, varint(seconds)) + _field(2, _VARINT, varint(nanos))
+    stamp = field(1, _VARINT, varint(seconds)) + field(2, _VARINT, varint(nanos))
     data = (
-        _text(1, stamp)
-        + _field(2, _VARINT, varint(_LEVEL[event.severity]))
-        + _text(3, event.kind.value.encode() + b" " + body)
-        + _text(4, event.source.encode())
-        + _text(5, chain.FILE.encode())
-        + _field(6, _FIXED32, (0 if seq is None else seq + 1).to_bytes(4, "little"))
+        text(1, stamp)
+        + field(2, _VARINT, varint(_LEVEL[event.severity]))
+        + text(3, event.kind.value.encode() + b" " + body)
+        + text(4, event.source.encode())
+        + text(5, chain.FILE.encode())
+        + field(6, _FIXED32, (0 if seq is None else seq + 1).to_bytes(4, "little"))
     )
     return Note(event.t_ns, 0 if seq is None else seq, data)
 
 
-def _field(number: int, wire_type: int, data: bytes) -> bytes:
+def field(number: int, wire_type: int, data: bytes) -> bytes:
+    """Return a protobuf field on the wire; its number is below 16."""
     return bytes([number << 3 | wire_type]) + data
 
 
-def _text(number: int, data: bytes) -> bytes:
-    return _field(number, _BYTES, varint(len(data)) + data)
+def text(number: int, data: bytes) -> bytes:
+    """Return a protobuf field of bytes, text or a submessage on the wire."""
+    return field(number, _BYTES, varint(len(data)) + data)
 
 
 def packed(notes: list[Note], epoch_utc_ns: int) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:

@@ -23,6 +23,7 @@ class Options:
     Attributes:
         full: What happens when the queue is full.
         queue_bytes: Telemetry that may wait to be written.
+        image_bytes: Camera frames that may wait to be written; beyond that frames are dropped or waited for.
         chunk_bytes: Largest uncompressed chunk.
         segment_bytes: Uncompressed telemetry per segment; 128 MiB is about a minute at 1 kHz x 85 channels.
         level: zstd level; 1 keeps up with 500,000 ticks/s, higher ones save a few per cent.
@@ -34,6 +35,7 @@ class Options:
 
     full: Full = Full.WAIT
     queue_bytes: int = 64 * MIB
+    image_bytes: int = 32 * MIB
     chunk_bytes: int = MIB
     segment_bytes: int = 128 * MIB
     level: int = 1
@@ -43,7 +45,7 @@ class Options:
     disk: Disk = field(default_factory=Disk)
 
     def __post_init__(self) -> None:
-        sizes = (self.queue_bytes, self.chunk_bytes, self.segment_bytes, self.reserve_bytes)
+        sizes = (self.queue_bytes, self.image_bytes, self.chunk_bytes, self.segment_bytes, self.reserve_bytes)
         if min(sizes) <= 0 or self.min_free_bytes < 0 or not self.close_timeout_s > 0:
             raise UsageError("record options: sizes and times must be positive")
         if self.chunk_bytes > MIB:

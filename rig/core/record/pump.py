@@ -17,6 +17,7 @@ import numpy as np
 from rig.core.channel import Layout, Quality, Trace, joined
 from rig.core.errors import RecorderFault, UsageError
 from rig.core.record import wire
+from rig.core.record.images import Image
 from rig.core.record.mirror import Note
 from rig.core.record.options import Full, Options
 from rig.core.record.segment import Closed, Origin, SegmentWriter, file_name
@@ -30,6 +31,21 @@ class Counts:
     stored: int
     dropped: int
     lost: int
+    images: "ImageCounts"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCounts:
+    """Camera frames handed over, and what became of them; ``taken`` is the sum of the rest."""
+
+    taken: int
+    stored: int
+    dropped: int
+
+    @property
+    def lost(self) -> int:
+        """Neither stored nor dropped: the disk did not take them."""
+        return self.taken - self.stored - self.dropped
 
 
 def check_ticks(trace: Trace, layout: Layout, after_ns: int) -> None:
@@ -50,7 +66,11 @@ def check_ticks(trace: Trace, layout: Layout, after_ns: int) -> None:
         raise UsageError(f"telemetry: quality {int(trace.quality.max())} is not one of {known}")
 
 
-_Item = tuple[int, Trace] | Note  # ticks with the number of the first, or an event for the mirror
+_Item = (
+    tuple[int, Trace] | Note | Image
+)  # ticks with the number of the first, an event for the mirror, a frame
+_Single = Note | Image
+_IMAGES_AT_ONCE = 4 << 20  # bytes of frames in a chunk: bounds memory between two flushes
 _SMALL = 64  # ticks in a trace worth putting together with its neighbours
 
 
@@ -63,11 +83,11 @@ def _merged(batch: Sequence[_Item]) -> Iterator[_Item]:
     small: list[tuple[int, Trace]] = []
     n = 0
     for item in batch:
-        alone = isinstance(item, Note) or len(item[1]) >= _SMALL
-        if small and (isinstance(item, Note) or alone or item[0] != small[0][0] + n):
+        alone = isinstance(item, _Single) or len(item[1]) >= _SMALL
+        if small and (isinstance(item, _Single) or alone or item[0] != small[0][0] + n):
             yield _one(small)
             small, n = [], 0
-        if isinstance(item, Note) or alone:
+        if isinstance(item, _Single) or alone:
             yield item
         else:
             small.append(item)
@@ -99,9 +119,12 @@ class Pump:
         self._ending = False
         self._closed: list[Closed] = []
         self._taken = self._dropped = self._last_ns = 0
+        self._image_bytes = 0  # of frames in the queue
+        self._images_taken = self._images_dropped = 0
         # From here on the thread's own.
         self._segment: SegmentWriter | None = None
         self._notes: list[Note] = []
+        self._images: list[Image] = []
         self._filled = self._seen_ns = 0
         self.fault: RecorderFault | None = None
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -142,6 +165,31 @@ class Pump:
             if self.fault is None:
                 self._queue.append(note)
 
+    def image(self, image: Image) -> bool:
+        """Hand a frame over; return False if it was dropped. Frames never take the room of ticks or events.
+
+        Raises:
+            RecorderFault: If earlier ticks or frames could not be written.
+        """
+        size = len(image.data)
+        with self._state:
+            self._images_taken += 1
+            while (
+                self._image_bytes
+                and self._image_bytes + size > self._options.image_bytes
+                and self.fault is None
+            ):
+                if self._options.full is Full.DROP:
+                    self._images_dropped += 1
+                    return False
+                self._state.notify_all()
+                self._state.wait()
+            if self.fault is not None:
+                raise self.fault
+            self._queue.append(image)
+            self._image_bytes += size
+        return True
+
     @property
     def segments_due(self) -> int:
         """How many segments must be finished by now, not counting the newest finished one."""
@@ -172,7 +220,10 @@ class Pump:
             )
         self._mend()
         stored = sum(segment.ticks for segment in self._closed)
-        return Counts(self._taken, stored, self._dropped, self._taken - stored - self._dropped)
+        images = ImageCounts(
+            self._images_taken, sum(sum(s.images.values()) for s in self._closed), self._images_dropped
+        )
+        return Counts(self._taken, stored, self._dropped, self._taken - stored - self._dropped, images)
 
     # ---- the thread -----------------------------------------------------------------------
 
@@ -182,6 +233,8 @@ class Pump:
                 for item in _merged(batch):
                     if isinstance(item, Note):
                         self._notes.append(item)
+                    elif isinstance(item, Image):
+                        self._take(item)
                     else:
                         self._write(*item)
             self._end_segment()
@@ -197,9 +250,20 @@ class Pump:
                 return None
             batch = tuple(self._queue)
             self._queue.clear()
-            self._waiting = 0
+            self._waiting = self._image_bytes = 0
             self._state.notify_all()
             return batch
+
+    def _take(self, image: Image) -> None:
+        """Keep a frame until the chunk ends, or until there are enough for a chunk of their own."""
+        self._images.append(image)
+        if self._segment is not None and sum(len(i.data) for i in self._images) >= _IMAGES_AT_ONCE:
+            self._put_images(self._segment)
+
+    def _put_images(self, segment: SegmentWriter) -> None:
+        if self._images:
+            segment.put_images(self._images)
+            self._images = []
 
     def _write(self, first: int, trace: Trace) -> None:
         """Encode a trace; end a chunk where it is full, where its time is up, and at a segment's end."""
@@ -243,6 +307,7 @@ class Pump:
         if self._notes:
             self._segment.notes(self._notes)
             self._notes = []
+        self._put_images(self._segment)
 
     def _flush(self) -> None:
         self._end_chunk()

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.core.channel import Layout, Trace
-from rig.core.errors import RecordError, UsageError
+from rig.core.errors import RecordError, UsageError, unknown
 from rig.core.event import Json, Kind
 from rig.core.record import chain, manifest, telemetry
 from rig.core.record.chain import StoredEvent
-from rig.core.record.files import read_bytes
+from rig.core.record.files import mapped, read_bytes
+from rig.core.record.images import Image, Stream, images_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Record:
         complete: Whether the trial was ended and the record closed; False for one that is still
             being written or was cut off, whose events and telemetry are then the valid beginning.
         problem: Why it is not complete, empty if it is.
+        cameras: Whose frames it may hold.
     """
 
     folder: Path
@@ -41,6 +43,7 @@ class Record:
     head: str
     complete: bool
     problem: str
+    cameras: tuple[Stream, ...] = ()
 
     def of_kind(self, *kinds: Kind) -> tuple[StoredEvent, ...]:
         """Return the events of these kinds, in order."""
@@ -87,6 +90,24 @@ class Record:
             RecordError: If a segment is missing, damaged, or another trial's.
         """
         return telemetry.stretches(*self._select(channels, start_ns, end_ns))
+
+    def images(self, camera: str | None = None) -> Iterator[Image]:
+        """Give the camera frames in the order in which they were written, one at a time.
+
+        Args:
+            camera: Of this camera only; of every one if None.
+
+        Raises:
+            UsageError: If there is no such camera.
+            RecordError: If a segment is damaged.
+        """
+        names = [c.name for c in self.cameras]
+        if camera is not None and camera not in names:
+            raise unknown("camera", camera, names)
+        for path in self.segments:
+            for image in images_in(path, mapped(path), self.cameras, self.epoch_utc_ns):
+                if camera in (None, image.camera):
+                    yield image
 
     def _select(
         self, channels: Sequence[str] | None, start_ns: int | None, end_ns: int | None
@@ -152,5 +173,5 @@ def read(folder: Path) -> Record:
         problem = "no trial_ended event: still being written, or cut off"
     return Record(
         folder, about.entries, about.trial_id, about.layout, about.epoch_utc_ns, events,
-        events[-1].hash if events else about.trial_id, not problem, problem,
+        events[-1].hash if events else about.trial_id, not problem, problem, about.cameras,
     )  # fmt: skip

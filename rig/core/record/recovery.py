@@ -19,7 +19,7 @@ from rig.core.event import Event, Json, Kind, Severity
 from rig.core.record import chain, manifest, signing, wire
 from rig.core.record.checking import verify
 from rig.core.record.disk import Disk, being_written, write_file
-from rig.core.record.evidence import Evidence, gather, number
+from rig.core.record.evidence import Evidence, gather, number, total
 from rig.core.record.files import mapped
 from rig.core.record.manifest import Manifest
 from rig.core.record.options import Options
@@ -169,7 +169,7 @@ class _Mended:
         owner = walked.facts.get("trial_id", self._found.trial_id)
         if owner != self._found.trial_id:
             raise RecordError(f"{path}: belongs to trial {owner}, not {self._found.trial_id}")
-        origin = Origin(self._found.trial_id, about.layout, about.epoch_utc_ns)
+        origin = Origin(self._found.trial_id, about.layout, about.epoch_utc_ns, about.cameras)
         target = self._stage / file_name(k)
         segment = SegmentWriter(self._disk, target, k, origin, Options().level)
         good = walked.good_bytes
@@ -184,7 +184,7 @@ class _Mended:
                 if wire.is_telemetry(raw, len(about.layout)):
                     segment.chunk(wire.decode(raw, len(about.layout)))
                 else:
-                    segment.copy_notes(raw)
+                    segment.copy_messages(raw)
             if segment.ticks:
                 self._closed.append(segment.finish())
                 self.ticks += segment.ticks
@@ -236,9 +236,24 @@ class _Mended:
         counts: dict[str, Json] = {
             "events": len(found.events) + len(events) + 1, "ticks": taken, "ticks_stored": self.ticks,
             "ticks_dropped": dropped, "ticks_lost": taken - self.ticks - dropped,
+            **(self._image_counts(found) if self._about.cameras else {}),
         }  # fmt: skip
         body = {**ending, "elapsed_s": end_ns / 1e9, "counts": counts}
         return [*events, Event(end_ns, Kind.TRIAL_ENDED, "recovery", body, Severity.WARNING)]
+
+    def _image_counts(self, found: Evidence) -> dict[str, Json]:
+        """Return what is known of camera frames: those that are there, and those said to have been dropped."""
+        kept = sum(sum(closed.images.values()) for closed in self._closed)
+        kept += sum(total(body.get("images")) for body in found.segments.values())
+        faults = (e.body for e in found.events if e.kind is Kind.FAULT and e.source == "recorder")
+        dropped = sum(total(body.get("images")) for body in faults if body.get("what") == "images dropped")
+        taken = kept + dropped
+        if found.ending is not None and isinstance(stated := found.ending.body.get("counts"), dict):
+            taken = max(taken, number(stated, "images"))
+        return {
+            "images": taken, "images_stored": kept, "images_dropped": dropped,
+            "images_lost": taken - kept - dropped,
+        }  # fmt: skip
 
 
 def _replace(folder: Path, stage: Path, disk: Disk) -> None:

@@ -85,8 +85,9 @@ def redact(
     events = [_without_text(e, members, removed) for e in record.events if e.kind not in _OWN]
     ending = _without_text(record.events[-1], members, removed)
     said: dict[str, Json] = {
-        "text": "Redacted copy: texts were replaced and channels left out as listed.",
+        "text": "Redacted copy: texts were replaced, channels and every camera's frames left out as listed.",
         "by": by, "texts": dict(sorted(removed.items())), "channels": list(without),
+        **({"cameras": [camera.name for camera in record.cameras]} if record.cameras else {}),
     }  # fmt: skip
     flush = record.manifest["flush_every_ns"]
     with RecordWriter(

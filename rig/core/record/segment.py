@@ -8,7 +8,8 @@ the index that seeking readers want.
 import hashlib
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 
 from rig.core.channel import Layout
 from rig.core.event import Json
-from rig.core.record import mirror, wire
+from rig.core.record import images, mirror, wire
 from rig.core.record.disk import Disk
 from rig.core.record.manifest import RECORD_SCHEMA
 from rig.core.record.strict import dumps
@@ -62,12 +63,14 @@ class Closed:
     first_tick: int
     from_ns: int
     to_ns: int
+    images: Mapping[str, int] = field(default_factory=dict)  # by camera
 
     def body(self) -> dict[str, Json]:
         """Return what a `TELEMETRY_CLOSED` event says."""
         return {
             "file": self.file, "sha256": self.sha256, "bytes": self.size, "ticks": self.ticks,
             "first_tick": self.first_tick, "from_ns": self.from_ns, "to_ns": self.to_ns,
+            **({"images": dict(self.images)} if self.images else {}),
         }  # fmt: skip
 
 
@@ -78,6 +81,7 @@ class Origin:
     trial_id: str
     layout: Layout
     epoch_utc_ns: int
+    cameras: tuple[images.Stream, ...] = ()
 
 
 class SegmentWriter:
@@ -92,6 +96,7 @@ class SegmentWriter:
         self._chunks: list[ChunkIndex] = []
         self._metadata_index: list[MetadataIndex] = []
         self._messages = {wire.TELEMETRY_ID: 0, mirror.EVENTS_ID: 0}
+        self._messages |= {images.FIRST_ID + k: 0 for k in range(len(origin.cameras))}
         self.ticks = self._first_tick = self._from_ns = self._to_ns = 0
 
     def open(self) -> None:
@@ -121,20 +126,25 @@ class SegmentWriter:
         """Write the schemas and the channels; return where each kind ends."""
         layout = self._origin.layout
         units = dict(zip(wire.field_names(layout), (c.unit for c in layout), strict=True))
-        kinds = (
+        kinds = [
             (wire.TELEMETRY_ID, wire.MESSAGE_TYPE, wire.descriptor(layout)),
             (mirror.EVENTS_ID, mirror.MESSAGE_TYPE, mirror.descriptor()),
-        )
+        ]
+        if self._origin.cameras:
+            kinds.append((images.SCHEMA_ID, images.MESSAGE_TYPE, images.descriptor()))
         for number, name, data in kinds:
             Schema(id=number, name=name, encoding="protobuf", data=data).write(out)
         schema_end = out.count
-        topics: tuple[tuple[int, str, dict[str, str]], ...] = (
-            (wire.TELEMETRY_ID, wire.TOPIC, {"units": dumps(units, "units").decode()}),
-            (mirror.EVENTS_ID, mirror.TOPIC, {}),
-        )
-        for number, topic, about in topics:
+        topics: list[tuple[int, int, str, dict[str, str]]] = [
+            (wire.TELEMETRY_ID, wire.TELEMETRY_ID, wire.TOPIC, {"units": dumps(units, "units").decode()}),
+            (mirror.EVENTS_ID, mirror.EVENTS_ID, mirror.TOPIC, {}),
+        ]
+        for number, camera in enumerate(self._origin.cameras, images.FIRST_ID):
+            about = {key: str(value) for key, value in camera.json().items()}
+            topics.append((number, images.SCHEMA_ID, f"/{camera.name}", about))
+        for number, schema, topic, about in topics:
             Channel(
-                id=number, topic=topic, message_encoding="protobuf", schema_id=number, metadata=about
+                id=number, topic=topic, message_encoding="protobuf", schema_id=schema, metadata=about
             ).write(out)  # fmt: skip
         return schema_end, out.count
 
@@ -157,14 +167,27 @@ class SegmentWriter:
         """Write mirrored events as one chunk."""
         self._put_chunk(mirror.EVENTS_ID, *mirror.packed(notes, self._origin.epoch_utc_ns))
 
-    def copy_notes(self, raw: bytes) -> None:
-        """Write a chunk of mirrored events that another segment held, unpacked."""
+    def put_images(self, pending: Sequence[images.Image]) -> None:
+        """Write frames, one chunk for each camera."""
+        for number, camera in enumerate(self._origin.cameras, images.FIRST_ID):
+            own = [image for image in pending if image.camera == camera.name]
+            if own:
+                self._put_chunk(number, *images.packed(own, number, self._origin.epoch_utc_ns))
+
+    @property
+    def image_counts(self) -> dict[str, int]:
+        """Frames written so far, by camera."""
+        return {c.name: self._messages[k] for k, c in enumerate(self._origin.cameras, images.FIRST_ID)}
+
+    def copy_messages(self, raw: bytes) -> None:
+        """Write a chunk of mirrored events or of frames that another segment held, unpacked."""
         offsets, times, at = [], [], 0
         while at < len(raw):
             offsets.append(at)
             times.append(int.from_bytes(raw[at + 15 : at + 23], "little"))
             at += 9 + int.from_bytes(raw[at + 1 : at + 9], "little")
-        self._put_chunk(mirror.EVENTS_ID, raw, np.array(times, np.uint64), np.array(offsets, np.uint64))
+        channel = int.from_bytes(raw[9:11], "little")
+        self._put_chunk(channel, raw, np.array(times, np.uint64), np.array(offsets, np.uint64))
 
     def _put_chunk(
         self, channel: int, raw: bytes | memoryview, times: NDArray[np.uint64], offsets: NDArray[np.uint64]
@@ -211,7 +234,7 @@ class SegmentWriter:
         self.abandon()
         return Closed(
             self._path.name, self._sha.hexdigest(), self._size, self.ticks,
-            self._first_tick, self._from_ns, self._to_ns,
+            self._first_tick, self._from_ns, self._to_ns, self.image_counts,
         )  # fmt: skip
 
     def abandon(self) -> None:
@@ -229,7 +252,7 @@ class SegmentWriter:
         Statistics(
             attachment_count=0, channel_count=len(self._messages), channel_message_counts=counted,
             chunk_count=len(self._chunks), message_count=sum(counted.values()), metadata_count=1,
-            schema_count=len(self._messages),
+            schema_count=3 if self._origin.cameras else 2,
             message_start_time=min(c.message_start_time for c in self._chunks),
             message_end_time=max(c.message_end_time for c in self._chunks),
         ).write(out)  # fmt: skip

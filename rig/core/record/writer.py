@@ -7,7 +7,7 @@ next is already on the record. Telemetry goes through a thread (`rig.core.record
 import contextlib
 import hashlib
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from rig.core.errors import RecorderFault, UsageError
 from rig.core.event import Event, Json, Kind, Severity
 from rig.core.record import chain, manifest, mirror, signing, strict, wire
 from rig.core.record.disk import opening, write_file, writing
+from rig.core.record.images import Image, Stream, check_image, check_streams
 from rig.core.record.options import Full, Options
 from rig.core.record.pump import Counts, Pump, check_ticks
 from rig.core.record.segment import Origin
@@ -63,6 +64,7 @@ class RecordWriter:
             the same trial gives the same bytes.
         flush_every_ns: Telemetry is made durable this often, in trial time.
         options: Queue, chunks, reserve, file layer.
+        cameras: Whose frames the record may hold.
     """
 
     def __init__(
@@ -74,21 +76,26 @@ class RecordWriter:
         epoch_utc_ns: int,
         flush_every_ns: int,
         options: Options | None = None,
+        cameras: Sequence[Stream] = (),
     ) -> None:
         if flush_every_ns <= 0:
             raise UsageError(f"flush_every_ns is {flush_every_ns}; it must be positive")
         wire.descriptor(layout)  # refuses a layout that no message can hold
-        self.folder, self.layout = Path(folder), layout
+        check_streams(cameras)
+        self.folder, self.layout, self.cameras = Path(folder), layout, tuple(cameras)
         self._options = options or Options()
         self._disk = self._options.disk
         self._bytes, self._digest = manifest.build(
-            entries, layout, epoch_utc_ns, flush_every_ns, wall_utc().isoformat()
+            entries, layout, epoch_utc_ns, flush_every_ns, wall_utc().isoformat(), self.cameras
         )
         self._epoch_utc_ns = epoch_utc_ns
         self._key = manifest.trial_key(entries)
         self.trial_id = manifest.trial_id(self._key)
         self._pump = Pump(
-            self.folder, Origin(self.trial_id, layout, epoch_utc_ns), flush_every_ns, self._options
+            self.folder,
+            Origin(self.trial_id, layout, epoch_utc_ns, self.cameras),
+            flush_every_ns,
+            self._options,
         )
         self._lock = threading.RLock()
         self._fd = -1
@@ -99,6 +106,7 @@ class RecordWriter:
         self._event_ns = self._tick_ns = -1
         self._stated = 0  # closed segments the chain holds
         self._gap: tuple[int, int, int] | None = None  # dropped ticks not yet on the chain: n, from, to
+        self._unseen: dict[str, int] = {}  # dropped frames not yet on the chain, by camera
         self._ended: Ended | None = None
 
     # ---- opening --------------------------------------------------------------------------
@@ -205,6 +213,27 @@ class RecordWriter:
         # in every run of a simulated trial.
         self._state_closed(self._pump.segments_due, wait=self._options.full is Full.WAIT)
 
+    def image(self, image: Image) -> bool:
+        """Hand a camera frame to the writer thread; return False if it was dropped for want of room.
+
+        Raises:
+            UsageError: If the record is not open, or the frame does not fit it.
+            RecorderFault: If earlier telemetry could not be written.
+        """
+        self._must_be_open()
+        check_image(image, self.cameras)
+        if not self._pump.image(image):
+            self._unseen[image.camera] = self._unseen.get(image.camera, 0) + 1
+            return False
+        self._log_unseen()
+        return True
+
+    def _log_unseen(self) -> None:
+        """Put dropped frames on the chain, once, when there is room again."""
+        unseen, self._unseen = self._unseen, {}
+        if unseen:
+            self._note(Kind.FAULT, {"what": "images dropped", "images": dict(unseen)}, Severity.WARNING)
+
     def _log_gap(self) -> None:
         """Put dropped ticks on the chain, once, when there is room again."""
         gap, self._gap = self._gap, None
@@ -283,6 +312,7 @@ class RecordWriter:
                 self._pump.note(mirror.note(ended, None, said, self._epoch_utc_ns))
                 counts = self._pump.finish()
                 self._log_gap()
+                self._log_unseen()
                 self._state_closed(len(self._pump.closed(0, wait=False)), wait=False)
                 if self._pump.fault is not None:
                     self._note(
@@ -301,6 +331,14 @@ class RecordWriter:
         return {
             "events": self._tail[0] + 1, "ticks": counts.taken, "ticks_stored": counts.stored,
             "ticks_dropped": counts.dropped, "ticks_lost": counts.lost,
+            **(self._image_counts(counts) if self.cameras else {}),
+        }  # fmt: skip
+
+    def _image_counts(self, counts: Counts) -> dict[str, Json]:
+        images = counts.images
+        return {
+            "images": images.taken, "images_stored": images.stored, "images_dropped": images.dropped,
+            "images_lost": images.lost,
         }  # fmt: skip
 
     def _checkpoint(self, counts: Counts) -> Ended:
