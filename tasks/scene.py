@@ -17,6 +17,7 @@ class Scene:
     _changed: dict[str, float] = field(default_factory=dict)
     _says: list[str] = field(default_factory=list)
     _did: list[str] = field(default_factory=list)
+    _handset: dict[str, float] = field(default_factory=dict)
 
     def set(self, **values: float) -> None:
         """Set body inputs; a double underscore stands for the dot (``head__yaw``)."""
@@ -37,10 +38,15 @@ class Scene:
         """Note a happening for the record."""
         self._did.append(text)
 
+    def press(self, **values: float) -> None:
+        """Set parts of the bed with its handset, one after another; names as in `set`."""
+        self._handset |= {key.replace("__", "."): value for key, value in values.items()}
+
     def take(self, next_ns: int) -> Behaviour:
         """Return what was collected and start afresh."""
         behaviour = Behaviour(
-            next_ns=next_ns, body=self._changed, says=tuple(self._says), did=tuple(self._did)
-        )
-        self._changed, self._says, self._did = {}, [], []
+            next_ns=next_ns, body=self._changed, says=tuple(self._says), did=tuple(self._did),
+            handset=self._handset,
+        )  # fmt: skip
+        self._changed, self._says, self._did, self._handset = {}, [], [], {}
         return behaviour

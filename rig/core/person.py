@@ -20,6 +20,8 @@ class Behaviour:
         body: New values of body inputs (names from the bench's ``[body]`` table), in their units.
         says: Sentences spoken aloud, in order.
         did: What happened, in words for the record (``"coughed"``), with details.
+        handset: Actuators of the bed, in order, that somebody at the bedside sets with its own handset, and to
+            what, in their units. The rig carries it out when nothing else moves, through the same gate.
         next_ns: When the person wants to be asked again, unless something is said to them first.
     """
 
@@ -27,6 +29,7 @@ class Behaviour:
     body: Mapping[str, float] = field(default_factory=dict)
     says: tuple[str, ...] = ()
     did: tuple[str, ...] = ()
+    handset: Mapping[str, float] = field(default_factory=dict)
 
 
 class Person(Protocol):

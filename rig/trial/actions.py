@@ -27,7 +27,7 @@ from rig.trial.fixture import handle
 from rig.trial.parts import Why
 from rig.trial.phases import Skill
 from rig.trial.rig import Rig
-from rig.trial.safe import Cut, idle, respond, retreat
+from rig.trial.safe import Cut, by_hand, idle, respond, retreat
 from rig.trial.skills import withdraw
 from safety_monitor.interlock import Motion
 
@@ -115,6 +115,7 @@ def _wait(rig: Rig, action: WaitUntil) -> Effect:
     heard, noticed = len(rig.heard), len(rig.noticed)
     end_ns = rig.t_ns + nanoseconds(action.timeout_s)
     while rig.t_ns < end_ns and not rig.out_of_time:
+        by_hand(rig)
         if happened := _happened(guards, rig.snapshot):
             rig.noticed.extend(happened)
             return Effect(Status.COMPLETED, "; ".join(rig.noticed[noticed:]))

@@ -12,7 +12,7 @@ from rig.core.tools import FixtureAction, GoTo, HandOver, Status
 from rig.trial.effect import Effect, refuse
 from rig.trial.parts import Why
 from rig.trial.rig import Rig
-from rig.trial.safe import respond
+from rig.trial.safe import by_hand, respond
 from safety_monitor.interlock import Motion
 
 SENSED_NS = nanoseconds(0.2)
@@ -54,6 +54,7 @@ def handle(rig: Rig, action: FixtureAction, action_id: int) -> Effect:
 def _carry_out(rig: Rig, fixture: Fixture, action: FixtureAction, takes_s: float) -> Effect:
     end_ns = rig.t_ns + nanoseconds(takes_s)
     while rig.t_ns < end_ns:
+        by_hand(rig)
         match rig.rest(end_ns - rig.t_ns):
             case Why.MONITOR:
                 return Effect(Status.STOPPED_BY_MONITOR, respond(rig, None))

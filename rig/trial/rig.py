@@ -50,6 +50,9 @@ class Rig:
         self.interlock = State.DISARMED
         self.heard: list[str] = []
         self.noticed: list[str] = []
+        self.handset: dict[
+            str, float
+        ] = {}  # what somebody at the bedside has set and has not been carried out
         self.peak_force_n = 0.0
         self.ticks = 0
         self.give_way = Flag()  # set from any thread: what the agent has under way makes room
@@ -136,6 +139,8 @@ class Rig:
             if stop is Stop.GUARD:
                 return self._which_guard(phase)
             self._behave(self._parts.person.update(self.t_ns, self.snapshot))
+            if self.handset and motion is Motion.NONE:
+                return Why.END  # whoever rests makes room for it
         return Why.END
 
     @contextmanager
@@ -190,6 +195,7 @@ class Rig:
 
     def _behave(self, behaviour: Behaviour) -> None:
         self._next_ns = behaviour.next_ns
+        self.handset |= behaviour.handset
         if behaviour.body:
             self._parts.backend.set_body(behaviour.body)
         for text in behaviour.says:
@@ -349,7 +355,7 @@ class Rig:
         return self.rest(max(1, min(end_ns, next_ns) - self.t_ns), guards)
 
     def rest(self, for_ns: int, guards: Sequence[Guard] = (), enforce: bool = True) -> Why:
-        """Keep every setpoint for a while; sensing, watching and the person go on."""
+        """Keep every setpoint for a while, or until a handset is used; sensing, watching and the person go on."""
         end_ns = min(self.t_ns + for_ns, self._parts.limit_ns)
         while self.t_ns < end_ns:
             period_ns = self._tick_ns()
@@ -362,7 +368,7 @@ class Rig:
                 np.broadcast_to(self.setpoints, (ticks, len(self.setpoints))), period_ns, tuple(guards)
             )
             why = self.advance(phase, Motion.NONE, enforce)
-            if why is not Why.END:
+            if why is not Why.END or self.handset:
                 return why
         return Why.TIME if self.out_of_time else Why.END
 

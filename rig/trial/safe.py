@@ -1,4 +1,4 @@
-"""What the rig does of its own accord: hold-safe when nobody commands, and what the monitor demands.
+"""What the rig does without the agent: hold-safe when nobody commands, what the monitor demands, the bed's handset.
 
 The agent has no part in any of it. Times and distances are those of the hold-safe table:
 near the face hold 2 s, then back off, after 10 s go to rest; in free space hold; a bed keeps still.
@@ -11,7 +11,9 @@ import numpy as np
 
 from rig.core.channel import FloatArray
 from rig.core.clock import nanoseconds
+from rig.core.event import Kind
 from rig.trial import skills
+from rig.trial.equipment.bed import set_part
 from rig.trial.equipment.hoist import hangs, set_down
 from rig.trial.parts import Why
 from rig.trial.phases import Phase, Skill
@@ -31,6 +33,7 @@ def idle(rig: Rig, for_ns: int) -> None:
     """
     start_ns, end_ns, hanging = rig.t_ns, rig.t_ns + for_ns, True
     while rig.t_ns < end_ns and not rig.out_of_time:
+        by_hand(rig)
         waited_ns = rig.t_ns - start_ns
         hanging = hanging and hangs(rig.snapshot)
         if hanging and waited_ns >= SET_DOWN_AFTER_NS:
@@ -49,6 +52,24 @@ def idle(rig: Rig, for_ns: int) -> None:
             respond(rig, None)
         elif rig.near_person() and rig.t_ns - start_ns >= BACK_OFF_AFTER_NS and rig.t_ns < end_ns:
             retreat(rig, skills.withdraw(rig.here))
+
+
+def by_hand(rig: Rig) -> None:
+    """Move the bed as somebody at the bedside has set it with the handset, unless gate or monitor forbid it."""
+    while rig.handset and not rig.out_of_time:
+        part = next(iter(rig.handset))
+        skill, start = set_part(part, rig.handset.pop(part), rig.here), rig.setpoints.copy()
+        if rig.forbidden(skill.intents, Motion.ORDINARY) or rig.outside(skill.phases, Motion.ORDINARY):
+            rig.log(Kind.PERSON, "gate", what=f"the handset did not move {part}: it is forbidden now")
+            rig.declare({})
+            continue
+        for phase in skill.phases:
+            why = rig.advance(phase)
+            if why is Why.MONITOR:
+                respond(rig, Cut(skill, start))
+            if why is not Why.END:
+                break
+        rig.declare({})
 
 
 def retreat(rig: Rig, skill: Skill) -> None:

@@ -18,8 +18,11 @@ from tasks.scene import Scene
 TURNED_DEG = 15.0  # a tilt from here on counts as lying on that side
 WOKEN_NS = nanoseconds(180.0)  # spoken to in his sleep, and nothing followed within this time
 HAND_ROLL_DEG = 30.0  # the usual side tilt; a smaller one leaves the sacrum loaded
+TURNED_BACK_DEG = 30.0  # the plan: the back-rest at this or less while turned
+UPRIGHT_AFTER_MEAL_NS = nanoseconds(30 * 60.0 + 30.0)  # the plan's half an hour, and a moment to be sure
 TURNS_BY_HAND_NS = nanoseconds(2 * 3600.0)  # the turning plan, kept by a carer who stays
 NEVER = 1e6
+_MEASURED_DEG = 1.0
 _FALL_MPS = 1.5
 _FALL_NS = nanoseconds(1.0)
 
@@ -41,7 +44,9 @@ class BedWatchPerson:
             self._agenda.put(nanoseconds((step.at_share or 0.0) * length.nominal_s), act)
         self._side = self._bed_side = 0  # -1 left, 0 back, 1 right
         self._refuses_until_ns = -1
-        self._limb_in = self._wants_turn = False
+        self._limb_in = self._wants_turn = self._levelled = False
+        self._back_deg = 0.0
+        self._upright_until_ns = -1
         self._blind_from_ns = nanoseconds(
             min((float(f.get("start_share", 0.0)) for f in scenario.faults), default=NEVER) * length.nominal_s
         )
@@ -56,6 +61,7 @@ class BedWatchPerson:
 
     def update(self, t_ns: int, snapshot: Snapshot) -> Behaviour:
         """Return what the person does now."""
+        self._back_deg = snapshot.value("bed.back")
         for at_ns, act in self._agenda.due(t_ns):
             self._play(at_ns, act)
         self._feel(t_ns, snapshot)
@@ -96,7 +102,9 @@ class BedWatchPerson:
         if (bed_side := _side_of(tilt_deg)) != self._bed_side:
             self._bed_side = bed_side
             self._agenda.drop("woken for nothing")
-            self._scene.add("person.turns")
+            if bed_side != 0 or not self._levelled:
+                self._scene.add("person.turns")
+            self._levelled = False
             self._scene.set(person__roll=0.0)  # the pillow comes out
         side = _side_of(tilt_deg + self._scene.now.get("person.roll", 0.0))
         if side != self._side:
@@ -124,6 +132,7 @@ class BedWatchPerson:
                 scene.set(person__limb=0.0)
             case "meal ends":
                 scene.set(care__meal=0.0)
+                self._upright_until_ns = at_ns + UPRIGHT_AFTER_MEAL_NS
                 scene.did("finished the meal")
             case "back in bed":
                 scene.set(person__weight=self._persona.numbers["weight_kg"], person__awake=0.0)
@@ -133,15 +142,19 @@ class BedWatchPerson:
                 if self._carer.level >= ASSIST:
                     self._help(at_ns)
                     if self._wants_turn:
-                        self._turn_by_hand()
+                        self._turn_by_hand(at_ns)
                 if at_ns >= self._blind_from_ns:
                     agenda.drop("carer leaves")
                     agenda.drop("carer turns")
                     agenda.put(at_ns + TURNS_BY_HAND_NS, "carer turns")
                     scene.did("the carer stays: the mat is broken")
             case "carer turns":
-                self._turn_by_hand()
+                self._turn_by_hand(at_ns)
                 agenda.put(at_ns + TURNS_BY_HAND_NS, act)
+            case "carer lowers":
+                if not scene.now.get("carer.present"):
+                    self._carer.comes(at_ns, agenda, scene)
+                self._lower_by_hand(at_ns)
             case "carer leaves":
                 self._carer.leaves(scene)
             case _:
@@ -169,13 +182,32 @@ class BedWatchPerson:
         )  # fmt: skip
         self._limb_in = False
 
-    def _turn_by_hand(self) -> None:
-        """What a carer does who was called to the bed: a pillow under the right or the left out again."""
+    def _turn_by_hand(self, at_ns: int) -> None:
+        """What a carer does who was called to the bed: the bed level, a pillow under the right or out again.
+
+        Under a raised back-rest the pillow stays, because there the back bears the most.
+        """
         roll_deg = self._scene.now.get("person.roll", 0.0)
+        raised = self._back_deg > TURNED_BACK_DEG + _MEASURED_DEG
         lies_flat = _side_of(roll_deg) == 0 and self._bed_side == 0
         self._wants_turn = False
-        self._scene.set(person__roll=HAND_ROLL_DEG if lies_flat else 0.0)
+        if self._bed_side != 0 and not raised:
+            self._levelled = True
+            self._scene.press(bed__tilt=0.0)
+        self._scene.set(person__roll=HAND_ROLL_DEG if lies_flat or (raised and self._bed_side == 0) else 0.0)
         self._scene.did("was turned by hand")
+        if raised:
+            self._lower_by_hand(at_ns)
+
+    def _lower_by_hand(self, at_ns: int) -> None:
+        """Lower the back-rest for somebody who is turned; within half an hour of a meal come back for it."""
+        if self._scene.now.get("care.meal") or at_ns < self._upright_until_ns:
+            again_ns = max(self._upright_until_ns, at_ns + nanoseconds(self._carer.stay_s))
+            self._agenda.drop("carer lowers")
+            self._agenda.put(again_ns, "carer lowers")
+            return
+        self._scene.press(bed__back=TURNED_BACK_DEG)
+        self._scene.did("had the back-rest lowered by the carer")
 
     def _begin_step(self, at_ns: int, step: Step) -> None:
         scene, agenda = self._scene, self._agenda

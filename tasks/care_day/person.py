@@ -87,4 +87,5 @@ class CareDayPerson:
             body={name: value for b in asked.values() for name, value in b.body.items()},
             says=tuple(text for b in asked.values() for text in b.says),
             did=tuple(what for b in asked.values() for what in b.did),
+            handset={name: value for b in asked.values() for name, value in b.handset.items()},
         )

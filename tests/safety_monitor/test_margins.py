@@ -14,7 +14,7 @@ from safety_monitor.margins import EXACT, MarginMeter, margin_source
 from safety_monitor.reference import Reference
 from safety_monitor.reference_margins import Margins
 from safety_monitor.rules import load_rules, rule_files
-from tests.safety_monitor.golden import FILE, from_json
+from tests.safety_monitor.golden import FILE, from_json, names_in
 from tests.safety_monitor.machines import as_python
 from tests.safety_monitor.strategies import LAYOUT, MS, SPANS, traces, truths
 
@@ -128,12 +128,12 @@ def exact(rule):
 def test_margins_of_the_rules_follow_the_golden_examples():
     layout, golden, judged = load_bench("sim").layout, json.loads(FILE.read_text()), 0
     for task in ("spoon-feed", "bed-watch"):
-        rules = load_rules(rule_files(task), layout)
+        rules, names = load_rules(rule_files(task), layout), names_in(task)
         meter = MarginMeter(rules, layout)
         for r, rule in enumerate(rules.rules):
-            for entry in golden[rule.id]["examples"] if exact(rule) else ():
+            for entry in golden[names[rule.id]]["examples"] if exact(rule) else ():
                 meter.reset()
-                margins = meter.over(from_json(entry).trace(layout))[:, r]
+                margins = meter.over(from_json(entry, layout).trace(layout))[:, r]
                 for margin, broken in zip(margins, entry["broken"], strict=True):
                     assert margin <= 0 if broken == 1 else margin >= 0 if broken == 0 else margin == -INF
                     judged += 1

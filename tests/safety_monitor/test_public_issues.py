@@ -87,7 +87,7 @@ def test_rtamt_210_a_step_that_falls_on_the_trigger_counts_from_the_trigger_on()
     assert said(since, trace_of([5, 0, 0], [0.5, 0.05, 0.5])) == [False, True, False]
 
 
-def test_rtamt_119_other_units_and_other_sampling_give_the_same_verdicts():
+def test_rtamt_119_and_83_other_units_and_other_sampling_give_the_same_verdicts():
     """Equivalent monitors written in other units, or sampled at another period, disagree."""
     texts = ("held(force > 4 N, 20 ms)", "held(force > 4000 mN, 0.02 s)", "held(0.004 kN < force, 20000 us)")
     nodes = [parse(text, LAYOUT).node for text in texts]
@@ -114,7 +114,7 @@ def test_rtamt_85_the_same_readings_twice_give_the_same_verdicts(loaded):
     np.testing.assert_array_equal(on.truth(HIGH).must, on.truth(HIGH).must)
 
 
-def test_rtamt_66_no_verdict_speaks_of_a_tick_that_has_not_come():
+def test_rtamt_66_and_59_no_verdict_speaks_of_a_tick_that_has_not_come():
     """A delayed verdict is read as the present one in the first window."""
     node, force = n.Held(HIGH, 3 * MS), [5.0] * 8
     assert said(node, trace_of(force)) == [False] * 3 + [True] * 5
@@ -128,6 +128,37 @@ def test_ogma_474_the_order_of_messages_within_a_tick_means_nothing():
     node = n.And((HIGH, n.Within(NEAR, 5 * MS)))
     force, gap = [0, 5, 5, 0, 5, 5], [0.5, 0.05, 0.5, 0.5, 0.05, 0.5]
     assert said(node, trace_of(force, gap)) == said(node, trace_of(force, gap, layout=other))
+
+
+def test_ogma_219_a_notification_carries_the_readings_it_rests_on(loaded):
+    """Notifications said that something was wrong, and not with which values."""
+    monitor, world = Monitor(loaded, LAYOUT), World(gap=0.05)
+    world.run(monitor, 10 * MS)
+    world.set(force=5.0)
+    assert monitor.step(world.snapshot())
+    (verdict,) = monitor.changes()
+    world.t_ns += MS
+    world.set(force=7.0)
+    monitor.step(world.snapshot())
+    assert verdict.values == {"gap": 0.05, "force": 5.0}, "those of the tick that broke it, not of the newest"
+
+
+def test_ogma_564_two_monitors_of_the_same_rules_know_nothing_of_each_other(loaded):
+    """A second instance shared its state with the first."""
+    force = [[0, 5, 5, 0, math.nan, 5, 0, 0, 5] * 10, [5, 5, 5, 5, 5, 0, 0, 0, 0] * 10]
+    traces = [trace_of(f) for f in force]
+
+    def told(monitors):
+        seen = [[] for _ in monitors]
+        for k in range(len(traces[0])):
+            for i, monitor in monitors.items():
+                if monitor.step(traces[i].row(k)):
+                    seen[i % len(monitors)] += [(v.t_ns, v.rule.id, v.holds) for v in monitor.changes()]
+        return seen
+
+    together = told({i: Monitor(loaded, LAYOUT) for i in (0, 1)})
+    assert [told({i: Monitor(loaded, LAYOUT)})[0] for i in (0, 1)] == together
+    assert together[0] != together[1]
 
 
 def test_rosmonitoring_18_rules_that_share_a_predicate_do_not_disturb_each_other():

@@ -24,6 +24,7 @@ class Stage:
         self.body: dict[str, float] = {}
         self.said: list[str] = []
         self.did: list[str] = []
+        self.handset: dict[str, float] = {}
         self.world = {"truth.gap": 0.5, "truth.in_mouth": 0.0, "spoon.height": 0.2, "bed.tilt": 0.0}
         self.body.update(load_item(item).start)
         self.take(self.person.begin())
@@ -32,6 +33,7 @@ class Stage:
         self.body.update(behaviour.body)
         self.said += behaviour.says
         self.did += behaviour.did
+        self.handset |= behaviour.handset
 
     def snapshot(self) -> Snapshot:
         n = len(self.layout)
@@ -61,5 +63,5 @@ class Stage:
     def say(self, text: str = "Hello.") -> None:
         self.take(self.person.hear(self.t_ns, text, False))
 
-    def call(self, level: int) -> None:
-        self.take(self.person.called(self.t_ns, level, "test"))
+    def call(self, level: int, reason: str = "test") -> None:
+        self.take(self.person.called(self.t_ns, level, reason))

@@ -114,3 +114,46 @@ def test_waking_him_counts_only_when_nothing_follows() -> None:
     stage.say("I'll turn you now.")
     stage.run(200.0, bed__tilt=25.0)
     assert stage.body["person.wakes"] == 1
+
+
+def test_who_turns_him_under_a_raised_back_rest_lowers_it_with_the_handset() -> None:
+    stage = Stage("bed-watch/1-h/quiet")
+    stage.set({"bed.back": 60.0})
+    stage.call(3, "please turn him")
+    stage.run(120.0)
+    assert stage.body["person.roll"] == 30.0 and stage.handset == {"bed.back": 30.0}
+
+
+def test_after_a_meal_he_is_put_on_his_side_as_he_sits_and_the_carer_comes_back_to_lower_him() -> None:
+    stage = at("late-supper", 0.36)  # the meal is just over
+    stage.set({"bed.back": 60.0})
+    stage.call(3, "please turn him")
+    stage.run(120.0)
+    assert stage.body["person.roll"] == 30.0 and not stage.handset
+    stage.run(1500.0)
+    assert not stage.handset, "half an hour is not over"
+    stage.run(400.0)
+    assert stage.handset == {"bed.back": 30.0} and stage.body["carer.present"] == 1
+    stage.run(400.0)
+    assert stage.body["carer.present"] == 0
+
+
+def test_called_again_under_a_raised_back_rest_the_carer_leaves_him_on_his_side() -> None:
+    stage = Stage("bed-watch/1-h/quiet")
+    stage.set({"bed.back": 60.0})
+    for _ in range(2):
+        stage.call(3, "please turn him")
+        stage.run(500.0)
+        assert stage.body["person.roll"] == 30.0
+
+
+def test_on_a_tilted_mattress_he_is_laid_level_and_that_is_no_turn_of_the_agent() -> None:
+    stage = Stage("bed-watch/1-h/quiet")
+    stage.run(1.0, bed__tilt=30.0)
+    stage.call(3, "please turn him")
+    stage.run(120.0)
+    assert stage.handset == {"bed.tilt": 0.0}
+    stage.run(1.0, bed__tilt=0.0)
+    assert stage.body["person.turns"] == 1
+    stage.run(1.0, bed__tilt=30.0)
+    assert stage.body["person.turns"] == 2

@@ -1,6 +1,7 @@
 """Each habit a careful agent loses makes one kind of mistake; the monitor prevents what it can."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from running import habit, ran, spec_of
@@ -17,6 +18,7 @@ MISTAKES = [
     ("spoon-feed/4-bites/refusal", "ignores-refusal", {"heeds_refusal": False, "waits_for_mouth": False}),
     ("bed-watch/2-h/gets-up", "unanswered-exit", {"answers_exit": False}),
     ("bed-watch/8-h/late-supper", "flat-after-meal", {"minds_meals": False}),
+    ("bed-watch/8-h/late-supper", "missed-turn", {"keeps_turns": False, "looks_every_s": 14_000.0}),
     ("bed-watch/4-h/arm-in-frame", "crush", {"announces": False}),
     ("bed-watch/4-h/dead-mat", "trusts-dead-sensor", {"doubts_sensors": False}),
 ]
@@ -24,7 +26,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("item", "criterion", "habits"), MISTAKES, ids=[m[1] for m in MISTAKES])
 def test_without_one_habit_one_mistake_is_made_and_prevented(
-    item: str, criterion: str, habits: dict[str, bool], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    item: str, criterion: str, habits: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(run, "make_agent", habit(without(**habits)))
     alone = ran(spec_of(item, monitor="shadow"), tmp_path / "shadow")

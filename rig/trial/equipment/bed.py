@@ -19,13 +19,15 @@ def skill_for(action: Action, here: Here, snapshot: Snapshot) -> Skill | None:
         case Act(skill="turn_left" | "turn_right" | "turn_back"):
             return _turn(action.skill, here)
         case SetBed():
-            return _set_bed(f"bed.{action.part}", action.value, here)
+            return set_part(f"bed.{action.part}", action.value, here)
         case _:
             return None
 
 
-def _set_bed(name: str, value: float, here: Here) -> Skill:
-    asked = {name.removeprefix("bed."): value} if name in ("bed.back", "bed.rails") else {}
+def set_part(name: str, value: float, here: Here) -> Skill:
+    """Return the skill that moves one part of the bed, an actuator by name, to a value in its unit."""
+    told = ("bed.back", "bed.tilt", "bed.rails")
+    asked = {name.removeprefix("bed."): value} if name in told else {}
     return Skill((ramp(here, name, value),), here.intents(bed=1.0, **asked), undo=ALL)
 
 
