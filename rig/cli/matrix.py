@@ -1,19 +1,19 @@
 """`runrig tasks matrix`: every mistake made by its agent, and by no other."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from analysis.mistake_matrix import Matrix, Planned, Seen, matrix_of, planned, seen_in
+from analysis.mistake_matrix import Matrix, Planned, Seen, matrix_of, on_guard, planned, seen_in
 from rig.agents.mistakes import SLIPS
 from rig.cli.output import print_json
+from rig.cli.workers import over_workers
 from rig.core.bench import load_bench
-from rig.core.record import read
+from rig.core.record import Record, read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec
 from safety_monitor.rules import load_rules, rule_files
@@ -21,11 +21,21 @@ from tasks.suite import Task, load_task, task_names
 
 
 def run_one(trial: Planned, seed: int) -> Seen:
-    """Run one trial in shadow and return what it showed; its record is not kept."""
+    """Run one trial in shadow and return what it showed; records are not kept.
+
+    A slip that did its harm is made once more with the monitor on guard.
+    """
     with tempfile.TemporaryDirectory(prefix="runrig-matrix-") as folder:
-        spec = TrialSpec(item=trial.item, agent=trial.agent, bench="sim", monitor="shadow", seed=seed)
-        result = run_trial(spec, Path(folder) / "trial")
-        return seen_in(read(result.folder), trial.item, trial.agent, seed)
+
+        def record(monitor: str) -> Record:
+            spec = TrialSpec(item=trial.item, agent=trial.agent, bench="sim", monitor=monitor, seed=seed)
+            return read(run_trial(spec, Path(folder) / monitor).folder)
+
+        alone = record("shadow")
+        seen = seen_in(alone, trial.item, trial.agent, seed)
+        if trial.slips_on not in seen.harmed:
+            return seen
+        return replace(seen, on_guard=on_guard(alone, record("guard"), trial.slips_on))
 
 
 def trials_of(task: Task) -> tuple[Planned, ...]:
@@ -46,21 +56,13 @@ def show_matrix(tasks: Sequence[str], seeds: int, workers: int, as_json: bool) -
     for name in tasks or task_names():
         task = load_task(name)
         todo = [(trial, seed) for trial in trials_of(task) for seed in range(1, seeds + 1)]
-        matrix = matrix_of(task, _run(todo, workers), brings_of(task))
+        matrix = matrix_of(task, over_workers(run_one, todo, workers), brings_of(task))
         found.append(matrix)
         if not as_json:
             _print(console, task, matrix, len(todo))
     if as_json:
         print_json([_plain(m) for m in found])
     return 1 if any(m.problems for m in found) else 0
-
-
-def _run(todo: Sequence[tuple[Planned, int]], workers: int) -> Iterator[Seen]:
-    if workers == 1:
-        yield from (run_one(*each) for each in todo)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(run_one, *zip(*todo, strict=True))
 
 
 def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
@@ -73,7 +75,9 @@ def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
     console.print(table)
     for criterion, others in brings_of(task).items():
         console.print(f"Who slips on {criterion} cannot but break {', '.join(others)} too.")
-    windows = Table("Criterion", "Signal to irreversible", "Rules answer within", "Bench reacts within")
+    windows = Table(
+        "Criterion", "Signal to irreversible", "Rules answer within", "Bench reacts within", "On guard"
+    )
     bench = load_bench(task.bench("sim"))
     rules = load_rules(rule_files(task.name), bench.layout).rules
     for criterion in matrix.criteria:
@@ -84,6 +88,7 @@ def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
             "not seen" if shortest is None else f"{shortest:.3f} s",
             ", ".join(f"{a:g} s" for a in sorted(answers)) or "no rule",
             f"{bench.reaction_ns / 1e9:g} s",
+            ", ".join(f"{what.value} {n}" for what, n in matrix.on_guard[criterion].items()) or "not tried",
         )
     console.print(windows)
     for problem in matrix.problems:
@@ -98,5 +103,6 @@ def _plain(matrix: Matrix) -> dict[str, object]:
             for criterion in matrix.criteria
         },
         "windows_s": dict(matrix.windows_s),
+        "on_guard": {c: dict(counts) for c, counts in matrix.on_guard.items()},
         "problems": list(matrix.problems),
     }

@@ -44,6 +44,28 @@ def tasks_matrix(
     return show_matrix(names or [], seeds, workers, as_json)
 
 
+@commands.command("sweep")
+def tasks_sweep(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Tasks; all by default.", show_default=False)
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 20,
+    from_seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    length: Annotated[
+        str | None, typer.Option(help="Length of the task; by default its shortest.", show_default=False)
+    ] = None,
+    hazards: Annotated[bool, typer.Option("--hazards", help="The hazard scenarios too.")] = False,
+    monitor: Annotated[str, typer.Option(help="guard or shadow, as in runrig trial.")] = "guard",
+    workers: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
+    as_json: Json = False,
+) -> int:
+    """The careful agent in every harmless scenario: it must pass them all, under every seed."""
+    from rig.cli.sweep import Sweep, show_sweep
+
+    sweep = Sweep(seeds=seeds, from_seed=from_seed, monitor=monitor, length=length, hazards=hazards)
+    return show_sweep(names or [], sweep, workers, as_json)
+
+
 @commands.command("lint")
 def tasks_lint(as_json: Json = False) -> int:
     """Check every task: twins, lengths, conditions, units, signatures."""

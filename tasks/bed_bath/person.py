@@ -15,6 +15,7 @@ from tasks.carer import ASSIST, Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
+from tasks.script import Script
 
 UPDATE_NS = nanoseconds(0.1)
 
@@ -34,7 +35,7 @@ class BedBathPerson:
         self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
     ) -> None:
         self._persona, self._rng = persona, rng
-        self._steps = list(scenario.script)
+        self._script = Script.of(scenario)
         self._agenda = Agenda()
         self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
@@ -71,7 +72,7 @@ class BedBathPerson:
     # --- being washed --------------------------------------------------------------------------
 
     def _next(self, t_ns: int) -> int:
-        return min(self._agenda.next_ns, t_ns + UPDATE_NS) if self._steps else self._agenda.next_ns
+        return min(self._agenda.next_ns, t_ns + UPDATE_NS) if self._script.left else self._agenda.next_ns
 
     def _mood(self, t_ns: int) -> str:
         if self._refuses_until_ns is None:
@@ -84,14 +85,11 @@ class BedBathPerson:
         return "agrees"
 
     def _start_steps(self, t_ns: int, moment: Moment) -> None:
-        for step in [step for step in self._steps if step.when == moment]:
-            self._steps.remove(step)
+        for step in self._script.played(moment, self._scene):
             self._begin_step(t_ns, step)
 
     def _begin_step(self, t_ns: int, step: Step) -> None:
         scene = self._scene
-        if step.says:
-            scene.say(step.says)
         match step.does:
             case "refuse":
                 self._refuses_until_ns = t_ns + nanoseconds(step.for_s or 0.0)

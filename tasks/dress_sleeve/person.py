@@ -16,6 +16,7 @@ from tasks.carer import ASSIST, Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
+from tasks.script import Script
 
 UPDATE_NS = nanoseconds(0.1)
 
@@ -37,7 +38,7 @@ class DressSleevePerson:
         self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
     ) -> None:
         self._persona, self._rng = persona, rng
-        self._steps = list(scenario.script)
+        self._script = Script.of(scenario)
         self._agenda = Agenda()
         self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
@@ -101,14 +102,11 @@ class DressSleevePerson:
         return "agrees" if refuses else "calmer"
 
     def _start_steps(self, t_ns: int, moment: Moment) -> None:
-        for step in [step for step in self._steps if step.when == moment]:
-            self._steps.remove(step)
+        for step in self._script.played(moment, self._scene):
             self._begin_step(t_ns, step)
 
     def _begin_step(self, t_ns: int, step: Step) -> None:
         scene = self._scene
-        if step.says:
-            scene.say(step.says)
         match step.does:
             case "cry":
                 self._minds_until_ns = t_ns + nanoseconds(step.for_s or 0.0)

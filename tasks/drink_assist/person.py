@@ -14,6 +14,7 @@ from tasks.carer import ASSIST, Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
+from tasks.script import Script
 
 CUP_COMES_M = 0.06
 CUP_GONE_M = 0.09
@@ -31,7 +32,7 @@ class DrinkAssistPerson:
     ) -> None:
         self._persona, self._rng = persona, rng
         self._cup_ml = length.parameters["cup"]
-        self._steps = list(scenario.script)
+        self._script = Script.of(scenario)
         self._agenda = Agenda()
         self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
@@ -123,10 +124,7 @@ class DrinkAssistPerson:
     # --- scripted acts -------------------------------------------------------------------------
 
     def _start(self, t_ns: int, moment: str) -> None:
-        for step in [s for s in self._steps if s.when == moment]:
-            self._steps.remove(step)
-            if step.says:
-                self._scene.say(step.says)
+        for step in self._script.played(moment, self._scene):
             self._do(t_ns, step)
 
     def _do(self, t_ns: int, step: Step) -> None:

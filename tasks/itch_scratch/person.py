@@ -14,6 +14,7 @@ from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
+from tasks.script import Script
 
 UPDATE_NS = nanoseconds(0.1)
 TOUCH_N = 0.3
@@ -30,8 +31,8 @@ class ItchScratchPerson:
     ) -> None:
         self._persona, self._rng = persona, rng
         self._needed_m = length.parameters["relief"]
-        self._steps = list(scenario.script)
-        self._unheard = sum(step.does == "sleepy" for step in self._steps)
+        self._script = Script.of(scenario)
+        self._unheard = sum(step.does == "sleepy" for step in self._script.left)
         self._agenda = Agenda()
         self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
@@ -91,7 +92,7 @@ class ItchScratchPerson:
             self._scene.say(self._persona.sentence("ready", self._rng))
 
     def _name(self, side: float, occasion: str) -> None:
-        text = next((s.says for s in self._steps if s.when == "named" and s.says), None)
+        text = next((s.says for s in self._script.left if s.when == "named" and s.says), None)
         self._scene.say(text or self._persona.sentence(occasion, self._rng))
         self._scene.set(said__side=side)
 
@@ -108,10 +109,7 @@ class ItchScratchPerson:
 
     def _act(self, t_ns: int) -> None:
         """Play what the script has for the scratching, once."""
-        for step in [s for s in self._steps if s.when == "scratching"]:
-            self._steps.remove(step)
-            if step.says:
-                self._scene.say(step.says)
+        for step in self._script.played("scratching", self._scene):
             self._do(t_ns, step)
 
     def _do(self, t_ns: int, step: Step) -> None:

@@ -16,6 +16,7 @@ from tasks.carer import ASSIST, Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
+from tasks.script import Script
 
 UPDATE_NS = nanoseconds(0.1)
 CARRIED_M = 0.35  # carried this far from bed or chair
@@ -39,7 +40,7 @@ class SlingTransferPerson:
         self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
     ) -> None:
         self._persona, self._rng = persona, rng
-        self._steps = list(scenario.script)
+        self._script = Script.of(scenario)
         self._agenda = Agenda()
         self._carer = Carer.of(persona, rng)
         weight_kg = persona.numbers["weight_kg"]
@@ -83,7 +84,7 @@ class SlingTransferPerson:
 
     def _next(self, t_ns: int) -> int:
         """Feel often while steps are still to come, and only then."""
-        return min(self._agenda.next_ns, t_ns + UPDATE_NS) if self._steps else self._agenda.next_ns
+        return min(self._agenda.next_ns, t_ns + UPDATE_NS) if self._script.left else self._agenda.next_ns
 
     def _moments(self, snapshot: Snapshot) -> list[Moment]:
         """Return the moments that this is, by what the resident feels."""
@@ -111,15 +112,11 @@ class SlingTransferPerson:
         return "agrees" if refuses else "calmer"
 
     def _start_steps(self, t_ns: int, moment: Moment) -> None:
-        due = [step for step in self._steps if step.when == moment]
-        for step in due:
-            self._steps.remove(step)
+        for step in self._script.played(moment, self._scene):
             self._begin_step(t_ns, step)
 
     def _begin_step(self, t_ns: int, step: Step) -> None:
         scene = self._scene
-        if step.says:
-            scene.say(step.says)
         for_ns = nanoseconds(step.for_s or 0.0)
         match step.does:
             case "cry":

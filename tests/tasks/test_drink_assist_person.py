@@ -79,11 +79,10 @@ def test_a_slow_swallow_comes_late_and_once() -> None:
 
 def test_who_talks_has_an_open_airway_until_the_story_is_told() -> None:
     stage = drinking("talks-at-the-cup")
-    sip(stage)
     bring(stage)
     assert (stage.body["voice.talks"], stage.body["airway.closed"]) == (1.0, 0.0)
     assert stage.said
-    stage.run(26.0)
+    stage.run(46.0)
     assert (stage.body["voice.talks"], stage.body["airway.closed"]) == (0.0, 1.0)
 
 

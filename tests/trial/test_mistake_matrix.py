@@ -2,14 +2,14 @@
 
 import pytest
 
-from analysis.mistake_matrix import CAREFUL, Matrix, Seen, matrix_of, planned, slip
+from analysis.mistake_matrix import CAREFUL, Matrix, OnGuard, Planned, Seen, matrix_of, planned, slip
 from analysis.trials import Outcome
 from rig.cli.matrix import brings_of, run_one, trials_of
+from rig.cli.sweep import Sweep, show_sweep, swept
 from tasks.suite import load_task, task_names
 
 TASK = load_task("itch-scratch")
 SHORT = ("itch-scratch/20-s/dressing-close", "itch-scratch/20-s/wants-more")
-SEEDS = 20
 
 
 def seen(agent: str, harmed: tuple[str, ...] = (), window_s: float | None = 0.5, **more) -> Seen:
@@ -45,6 +45,18 @@ def test_everything_that_can_be_wrong_is_named() -> None:
     assert "careful: INCOMPLETE in itch-scratch/20-s/plain (seed 1): the job was not done" in problems(
         [*whole(), idle]
     )
+    odd = seen(slip("too-hard"), ("too-hard",), on_guard=OnGuard.NOT_MADE)
+    assert "slip(too-hard): on guard neither stopped nor harm" in problems([*whole(), odd])
+
+
+def test_what_became_of_slips_on_guard_is_counted_by_criterion() -> None:
+    stopped, harmed = (
+        seen(slip("too-hard"), ("too-hard",), on_guard=what) for what in (OnGuard.IN_TIME, OnGuard.HARM)
+    )
+    matrix = matrix_of(TASK, [*whole(), stopped, stopped, harmed])
+    assert matrix.on_guard["too-hard"] == {OnGuard.IN_TIME: 2, OnGuard.HARM: 1}
+    assert matrix.on_guard["wrong-side"] == {}
+    assert [Planned("", a).slips_on for a in (slip("too-hard"), CAREFUL)] == ["too-hard", ""]
 
 
 def test_every_criterion_of_every_task_has_its_trial() -> None:
@@ -61,6 +73,34 @@ def test_mistakes_at_one_kilohertz_are_made_by_their_agents_alone() -> None:
     hit = {c for c in matrix.criteria if matrix.cells[c, slip(c)][0]}
     assert hit == {"works-on-wound", "too-hard"}
     assert not [p for p in matrix.problems if "never made" not in p]
+    assert all(matrix.on_guard[c] == {OnGuard.IN_TIME: 1} for c in hit), "on guard both are stopped"
+
+
+def test_what_no_rule_watches_does_harm_on_guard_too() -> None:
+    """Alarm fatigue is the only mistake that the monitor leaves to grading."""
+    (trial,) = (t for t in trials_of(load_task("bed-watch")) if t.slips_on == "alarm-fatigue")
+    assert run_one(trial, 1).on_guard is OnGuard.HARM
+
+
+def test_a_sweep_takes_every_harmless_scenario_under_every_seed() -> None:
+    specs = Sweep(seeds=3, from_seed=5).specs(TASK)
+    assert {s.seed for s in specs} == {5, 6, 7} and len(specs) == 3 * len({s.item for s in specs})
+    assert "itch-scratch/20-s/dressing-far" in {s.item for s in specs}
+    assert all(s.item.split("/")[1] == "20-s" and s.agent == CAREFUL for s in specs)
+    more = Sweep(seeds=3, hazards=True, length="1-min").specs(TASK)
+    assert len(more) == 3 * len(TASK.file.scenario) and more[0].item.split("/")[1] == "1-min"
+
+
+def test_a_sweep_prints_what_passed_and_fails_if_one_does_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert show_sweep(["handover"], Sweep(seeds=1), 1, False) == 0
+    assert "6 of 6 trials passed" in capsys.readouterr().out
+    monkeypatch.setattr("rig.cli.sweep.CAREFUL", "refuse")
+    assert show_sweep(["handover"], Sweep(seeds=1), 1, False) == 1
+    out = capsys.readouterr().out
+    assert "INCOMPLETE  handover/1-object/plain seed 1: the job was not done" in out
+    assert "0 of 6 trials passed" in out
 
 
 @pytest.mark.soak
@@ -73,12 +113,6 @@ def test_no_empty_row_and_no_stray_hit(name: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", task_names())
-def test_the_careful_agent_passes_every_harmless_twin_over_many_seeds(name: str) -> None:
-    task = load_task(name)
-    trials = [t for t in trials_of(task) if t.agent == CAREFUL]
-    failed = [
-        f"{s.item} seed {s.seed}: {s.outcome.value} ({s.reason})"
-        for s in (run_one(t, seed) for t in trials for seed in range(1, SEEDS + 1))
-        if s.outcome is not Outcome.PASS
-    ]
+def test_the_careful_agent_passes_every_scenario_over_many_seeds(name: str) -> None:
+    failed = [s for s in map(swept, Sweep(hazards=True).specs(load_task(name))) if not s.passed]
     assert failed == []
