@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 
 from firmware_bridge import messages as m
+from firmware_bridge.leaving import switch_off
 from firmware_bridge.link import Link, settings
 from firmware_bridge.lockstep import LockstepLink
 from firmware_bridge.session import Ending, Outcome, Received
@@ -102,13 +103,9 @@ class BridgeBackend:
         if not self._open:
             return
         self._open = False
-        try:
-            self._disarm()
-        except RigFault:
-            if error is None:
-                raise
-        finally:
-            self.link.__exit__(None, None, None)  # and with it the heartbeats
+        switch_off(
+            (self._disarm, lambda: self.link.__exit__(None, None, None)), error
+        )  # and the heartbeats end
 
     def _settle(self) -> None:
         ready = self.link.wait(

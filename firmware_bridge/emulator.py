@@ -1,9 +1,10 @@
 """The firmware on an emulated Cortex-M3: QEMU as a process, its serial ports on TCP sockets of this machine.
 
-QEMU starts paused and runs once its plant port is connected, so no byte of the start is lost. Its ports write
+QEMU starts paused and runs once everything is connected, so no byte of the start is lost. Its serial ports write
 byte by byte, and a unix socket takes fewer than 300 such writes before the emulated processor stands still
-until somebody reads (measured); TCP joins them and takes minutes of telemetry. QEMU is killed by the kernel
-when the thread that started it dies: no emulated drive outlives its world.
+until somebody reads (measured); TCP joins them and takes minutes of telemetry. A byte that comes in costs QEMU a
+dozen system calls, so the plant's port is the board's Ethernet: a packet costs no more than a byte. QEMU is
+killed by the kernel when the thread that started it dies: no emulated drive outlives its world.
 """
 
 import contextlib
@@ -32,6 +33,9 @@ Condition = Callable[[Drives], bool]
 Seen = tuple[Drives, int]
 """A report, and the machine's monotonic time (ns) at which it was seen."""
 ESTOP_KEY = "up"  # the board's key on port E, pin 0
+ADDRESSES = b"\xff" * 6 + b"\x02\0\0\0\0\x02" + b"\x88\xb5"
+"""What stands before every packet's payload: to everybody, from us, of the type for experiments."""
+PACKET_MAX = 1514
 
 
 def emulator_problem() -> str | None:
@@ -104,27 +108,30 @@ class EmulatedNode:
         return self._process
 
     def _start(self, elf: Path, folder: Path) -> None:
-        serial = ["-serial", "tcp:127.0.0.1:0,server=on,wait=off,nodelay=on"] * 3
+        serial = ["-serial", "tcp:127.0.0.1:0,server=on,wait=off,nodelay=on"] * 2
+        self._plant, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._plant.setblocking(False)
         command = [
             "qemu-system-arm", "-machine", "lm3s6965evb", "-display", "none", "-monitor", "none", "-S", "-nodefaults",
-            "-kernel", str(elf), *serial, "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off",
+            "-kernel", str(elf), *serial, "-nic", f"socket,model=stellaris,fd={far.fileno()}",
+            "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off",
             "-device", f"loader,addr=0x20000000,data={secrets.randbits(32)},data-len=4",
             "-device", f"loader,addr=0x20000004,data={self.heartbeat_ms},data-len=4",
         ]  # fmt: skip
         if shutil.which("setpriv"):
             command = ["setpriv", "--pdeathsig", "KILL", "--", *command]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        with far:  # its end, and no longer ours once it has it: its death then ends the pair
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                pass_fds=[far.fileno()],
+            )  # fmt: skip
         with contextlib.suppress(OSError, AttributeError):  # as punctual as a chip, where that is allowed
             os.sched_setscheduler(self._process.pid, os.SCHED_RR, os.sched_param(PRIORITY))
         self._qmp = self._connected(folder / "qmp")
         self._qmp.settimeout(START_S)
         self._answer()
         self.ask("qmp_capabilities")
-        self.controller, self.monitor, plant = self._ports()
-        self._plant = socket.create_connection(("127.0.0.1", int(plant.rpartition(":")[2])), START_S)
-        self._plant.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.controller, self.monitor = self._ports()
         self.ask("cont")
         self.press(False)
         if self.wait_for(lambda drives: True, START_S) is None:
@@ -160,7 +167,7 @@ class EmulatedNode:
             text += chunk
         return dict(json.loads(text.splitlines()[-1]))
 
-    def _ports(self) -> tuple[str, str, str]:
+    def _ports(self) -> tuple[str, str]:
         """Return the addresses QEMU's serial ports have got."""
         listed = self.ask("query-chardev")
         found = {}
@@ -168,7 +175,7 @@ class EmulatedNode:
             name = re.search(r"tcp:127\.0\.0\.1:\d+", port["filename"])
             if name is not None:
                 found[port["label"]] = name[0]
-        return found["serial0"], found["serial1"], found["serial2"]
+        return found["serial0"], found["serial1"]
 
     def ask(self, command: str, **arguments: object) -> object:
         """Send a command of QEMU's machine protocol and return its answer.
@@ -203,21 +210,24 @@ class EmulatedNode:
         if self._plant is None:
             raise RigFault("the emulated board is not running")
         try:
-            self._plant.sendall(world_bytes(world))
+            with contextlib.suppress(BlockingIOError):  # it stands still: what it has not read is news enough
+                self._plant.send(ADDRESSES + world_bytes(world))
         except OSError as error:
             raise RigFault(f"the emulator has ended ({error})") from None
         self._take(0.0)
         return self.reader.newest
 
     def _take(self, timeout_s: float) -> list[Drives]:
-        if self._plant is None:
+        if self._plant is None or self._process is None:
             raise RigFault("the emulated board is not running")
-        if not select.select([self._plant], [], [], timeout_s)[0]:
-            return []
-        data = self._plant.recv(65536)
-        if not data:
+        found = []
+        ready = select.select([self._plant], [], [], timeout_s)[0]
+        if not ready and self._process.poll() is not None:
             raise RigFault("the emulator has ended")
-        return self.reader.feed(data)
+        with contextlib.suppress(BlockingIOError):
+            while ready:
+                found += self.reader.feed(self._plant.recv(PACKET_MAX)[len(ADDRESSES) :])
+        return found
 
     def wait_for(self, condition: Condition, timeout_s: float, world: World | None = None) -> Seen | None:
         """Return the first report for which ``condition`` holds and when it was seen, None if none came.

@@ -26,6 +26,7 @@ from firmware_bridge.feetech.packets import (
     sync_write_packet,
     word,
 )
+from firmware_bridge.leaving import switch_off
 from rig.core.channel import Layout, Quality, Snapshot
 from rig.core.clock import Clock
 from rig.core.command import Actuator, Command
@@ -111,16 +112,12 @@ class FeetechBackend:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._open:
-            return
-        try:
-            self.make_safe()
-        except RigFault:
-            if error is None:
-                raise
-        finally:
-            self._open = False
-            self._bus.close()
+        if self._open:
+            switch_off((self.make_safe, self._close), error)
+
+    def _close(self) -> None:
+        self._open = False
+        self._bus.close()
 
     def refresh(self) -> None:
         """Ask every servo where it is; a few milliseconds for an arm. To be called once a tick.

@@ -1,5 +1,6 @@
-"""A Modbus device as every other backend: polled by a thread of its own, written with a lease, read back."""
+"""A Modbus device as every other backend: polled, written with a lease, read back."""
 
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
@@ -7,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from firmware_bridge.leaving import switch_off
 from firmware_bridge.modbus.line import Fault, Line, LineError
 from firmware_bridge.modbus.registers import RegisterMap, check_units
 from rig.core.channel import Layout, Quality, Snapshot
@@ -16,7 +18,6 @@ from rig.core.errors import RigFault, UsageError
 
 HOLD, FOLLOW = 0, 1
 LEASE_MS = 1000
-POLL_NS = 25_000_000
 LOST_AFTER = 5
 """Polls in a row without an answer after which the device counts as lost."""
 STANDSTILL_S = 1.0
@@ -31,9 +32,14 @@ class ModbusBackend:
         layout: The bench's channels that it measures.
         actuators: The bench's actuators that it drives; it takes all of them together.
         clock: The trial's clock.
+        poll_ns: How often it is asked what it measures.
+        beside: Whether a thread polls; otherwise whoever lets time pass calls `poll`, as in virtual time.
     """
 
-    def __init__(self, line: Line, layout: Layout, actuators: Sequence[Actuator], clock: Clock) -> None:
+    def __init__(
+        self, line: Line, layout: Layout, actuators: Sequence[Actuator], clock: Clock,
+        poll_ns: int = 25_000_000, *, beside: bool = True,
+    ) -> None:  # fmt: skip
         self.layout, self.actuators = layout, tuple(actuators)
         self.registers: RegisterMap = line.registers
         check_units(self.registers, layout, actuators)
@@ -44,7 +50,10 @@ class ModbusBackend:
         self._line, self._clock = line, clock
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._poll, name=f"modbus {line.address}", daemon=True)
+        self._poll_ns, self._due_ns = poll_ns, 0
+        self._thread = (
+            threading.Thread(target=self._run, name=f"modbus {line.address}", daemon=True) if beside else None
+        )
         self._words: list[int] = []
         self._sampled_ns = 0
         self._beat = -1
@@ -67,38 +76,41 @@ class ModbusBackend:
             self._line.close()
             raise RigFault(f"{self._line.address} unit {self._line.unit}: {error}") from None
         self._open = True
-        self._thread.start()
+        if self._thread is not None:
+            self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._open:
-            return
-        try:
-            self.make_safe()
-        except RigFault:
-            if error is None:
-                raise
-        finally:
-            self._open = False
-            self._ending.set()
+        switch_off((self.make_safe, self._close), error)
+
+    def _close(self) -> None:
+        self._open = False
+        self._ending.set()
+        if self._thread is not None and self._thread.ident is not None:
             self._thread.join(5.0)
-            self._line.close()
+        self._line.close()
 
     # ---- reading ----------------------------------------------------------------------------
 
-    def _poll(self) -> None:
-        due_ns = self._clock.now_ns()
+    def _run(self) -> None:
         while not self._ending.is_set():
-            try:
-                self._look()
-                self._missed = 0
-            except LineError as error:
-                self._missed += 1
-                self._why = str(error)
-            due_ns = max(due_ns + POLL_NS, self._clock.now_ns())
-            self._ending.wait(max(0, due_ns - self._clock.now_ns()) / 1e9)
+            self.poll()
+            self._ending.wait(max(0, self._due_ns - self._clock.now_ns()) / 1e9)
+
+    def poll(self) -> None:
+        """Ask for what it measures, if that is due; an answer that does not come is counted (`why_lost`)."""
+        now_ns = self._clock.now_ns()
+        if now_ns < self._due_ns:
+            return
+        try:
+            self._look()
+            self._missed = 0
+        except LineError as error:
+            self._missed += 1
+            self._why = str(error)
+        self._due_ns = max(self._due_ns + self._poll_ns, now_ns)
 
     def _look(self) -> None:
         asked_ns = self._clock.now_ns()
@@ -112,7 +124,11 @@ class ModbusBackend:
     def _positions(self) -> dict[str, float]:
         with self._lock:
             values = self.registers.values("status", self._words)
-        return {a.name: min(max(values[a.name], a.low), a.high) for a in self.actuators}
+        silent = [a.name for a in self.actuators if math.isnan(values[a.name])]
+        if unknown := [name for name in silent if name not in self._setpoints]:
+            raise RigFault(f"{self._line.address}: does not say where {', '.join(unknown)} is")
+        measured = {**values, **{name: self._setpoints[name] for name in silent}}
+        return {a.name: min(max(measured[a.name], a.low), a.high) for a in self.actuators}
 
     def read(self, t_ns: int) -> Snapshot:
         """Return the newest reading of every channel; never blocks.
@@ -130,6 +146,8 @@ class ModbusBackend:
         for i, channel in enumerate(self.layout):
             if channel.name in found:
                 values[i] = found[channel.name]
+                if np.isnan(values[i]):
+                    continue
                 inside = channel.low <= values[i] <= channel.high
                 quality[i] = Quality.GOOD if inside else Quality.OUT_OF_RANGE
                 if t_ns - sampled_ns >= channel.stale_after_s * 1e9:
@@ -193,7 +211,7 @@ class ModbusBackend:
         Raises:
             RigFault: If that cannot be seen; the device then holds by itself when its lease ends.
         """
-        if not self._open:
+        if not self._open or not self.actuators:
             return
         self._send(self._setpoints, HOLD, LEASE_MS)
         end_ns = self._clock.now_ns() + round(STANDSTILL_S * 1e9)

@@ -67,6 +67,7 @@ class Line:
         registers: Its map.
         clock: For the quarantine.
         baud: Speed of a serial line.
+        patience_s: How long an answer is waited for; by default twice what the device may take.
 
     Attributes:
         counts: How often each `Fault` happened.
@@ -74,15 +75,16 @@ class Line:
     """
 
     def __init__(
-        self, address: str, unit: int, registers: RegisterMap, clock: Clock, baud: int = 19_200
-    ) -> None:
+        self, address: str, unit: int, registers: RegisterMap, clock: Clock, baud: int = 19_200,
+        patience_s: float | None = None,
+    ) -> None:  # fmt: skip
         self.address, self.unit, self.registers = address, unit, registers
         self.counts = dict.fromkeys(Fault, 0)
         self.quarantines = 0
         self._clock = clock
         self._quiet_until_ns = 0
         self._lock = threading.RLock()
-        self._timeout_s = max(2 * registers.longest_answer_ns / 1e9, 0.05)
+        self._timeout_s = patience_s or max(2 * registers.longest_answer_ns / 1e9, 0.05)
         self._tcp = address.startswith("tcp:")
         if self._tcp:
             host, port = address.split(":")[1:]

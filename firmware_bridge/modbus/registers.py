@@ -1,5 +1,6 @@
 """Register maps: what lies where in a Modbus device, from TOML; pure encoding and decoding."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
 from rig.core.toml_file import load_validated
 
-LIMITS = {"u16": (0, 0xFFFF), "i16": (-0x8000, 0x7FFF)}
+LIMITS = {"u16": (0, 0xFFFE), "i16": (-0x7FFF, 0x7FFF)}
+SILENT = {"u16": 0xFFFF, "i16": 0x8000}
+"""What a register reads whose sensor does not answer: as on industrial transmitters, the one value left over."""
 Word16 = Annotated[int, Field(ge=0, le=0xFFFF)]
 
 
@@ -40,7 +43,7 @@ class Word(_Table):
 
 
 class Quantity(_Table):
-    """One register that holds a quantity: value = number * scale, in the unit."""
+    """One register that holds a quantity: value = number * scale, in the unit; `SILENT` is no value."""
 
     block: str
     at: Annotated[int, Field(ge=0)]
@@ -49,9 +52,18 @@ class Quantity(_Table):
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
     def decode(self, word: int) -> float:
-        """Return the value of a register."""
+        """Return the value of a register, NaN if it says that its sensor is silent."""
+        if word == SILENT[self.type]:
+            return math.nan
         signed = word - 0x10000 if self.type == "i16" and word >= 0x8000 else word
         return signed * self.scale
+
+    def measured(self, value: float) -> int:
+        """Return what a converter makes of a value: it saturates, and NaN is silence."""
+        if math.isnan(value):
+            return SILENT[self.type]
+        low, high = LIMITS[self.type]
+        return min(max(round(value / self.scale), low), high) & 0xFFFF
 
     def encode(self, value: float) -> int:
         """Return the register of a value.
@@ -76,13 +88,13 @@ class _File(_Table):
     block: dict[str, Block]
     word: dict[str, Word] = {}
     channel: dict[str, Quantity]
-    actuator: dict[str, Quantity]
-    control: dict[str, Word]
+    actuator: dict[str, Quantity] = {}
+    control: dict[str, Word] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterMap:
-    """A checked register map.
+    """A checked register map. One without actuators is of a device that only measures.
 
     Attributes:
         longest_answer_ns: The device's maximum time to answer.
@@ -182,10 +194,12 @@ def _mistakes(file: _File) -> list[str]:
                 f"{key}: at {entry.at} of {entry.block} is {taken[entry.block, entry.at]} already"
             )
         taken.setdefault((entry.block, entry.at), key)
-    for needed in ("identity", "status", "command"):
+    drives = bool(file.actuator)
+    for needed in ("identity", "status", *(("command",) if drives else ())):
         if needed not in file.block:
             mistakes.append(f"block.{needed}: is missing")
-    mistakes += [f"control.{n}: is missing" for n in ("mode", "lease") if n not in file.control]
+    if drives:
+        mistakes += [f"control.{n}: is missing" for n in ("mode", "lease") if n not in file.control]
     return mistakes + [f"word.{n}: is missing" for n in ("beat", "state") if n not in file.word]
 
 

@@ -1,4 +1,4 @@
-"""A care bed of software behind a real Modbus server (pymodbus), with ramps, a lease and faults of its own."""
+"""A device of software behind a real Modbus server (pymodbus), with ramps, a lease and faults of its own."""
 
 import asyncio
 import contextlib
@@ -13,23 +13,23 @@ from types import TracebackType
 from typing import Self
 
 from pymodbus.constants import ExcCodes
+from pymodbus.pdu import ModbusPDU
 from pymodbus.server import ModbusSerialServer, ModbusTcpServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 from firmware_bridge.modbus.registers import RegisterMap
-from rig.core.clock import MonotonicClock
+from rig.core.clock import Clock, MonotonicClock
 from rig.core.command import Actuator
 from rig.core.errors import RigFault
 
-CYCLE_S = 0.01
+CYCLE_NS = 1_000_000
 START_S = 10.0
-IDLE_A, RUNNING_A = 0.3, 4.0
-READ, WRITE = 3, 16
+WRITE = 16
 
 
 @dataclass(slots=True)
-class BedFaults:
-    """What is wrong with the bed; set any time.
+class DeviceFaults:
+    """What is wrong with the device; set any time.
 
     Attributes:
         exception: Answer every request with this exception code.
@@ -38,6 +38,7 @@ class BedFaults:
         stuck: Positions stay, whatever is asked.
         frozen: The counter stops and values stay, though requests are answered.
         deaf: Acknowledge writes and do nothing of it.
+        other_unit: Answer with the number of another unit on the line.
     """
 
     exception: int | None = None
@@ -46,21 +47,27 @@ class BedFaults:
     stuck: bool = False
     frozen: bool = False
     deaf: bool = False
+    other_unit: bool = False
 
 
 @dataclass(slots=True)
-class _Bed:
+class _Device:
     positions: dict[str, float]
     setpoints: dict[str, float]
+    seen: dict[str, float] = field(default_factory=dict)
     mode: int = 0
     lease_until_ns: int = 0
     moving: bool = False
-    beat: int = 0
-    faults: BedFaults = field(default_factory=BedFaults)
+    moved_ns: int = 0
+    cycles_ns: int = 0
+    faults: DeviceFaults = field(default_factory=DeviceFaults)
 
 
-class SimulatedBed:
-    """The bed on a line of its own; a context manager.
+class SimulatedDevice:
+    """The device on a line of its own; a context manager.
+
+    It moves whenever it is looked at, by what has passed on its clock since: so it is as punctual as its clock,
+    and goes at the pace of virtual time as well.
 
     Args:
         registers: Its register map.
@@ -68,6 +75,7 @@ class SimulatedBed:
         unit: Its number on the line.
         start: Where it stands.
         rtu: On a serial line (a pseudo terminal) instead of TCP.
+        clock: What its ramps and its lease go by; the machine's by default.
 
     Attributes:
         address: For `Line`; known inside the with-block.
@@ -75,39 +83,61 @@ class SimulatedBed:
 
     def __init__(
         self, registers: RegisterMap, actuators: Sequence[Actuator], unit: int, start: Mapping[str, float],
-        *, rtu: bool = False,
+        *, rtu: bool = False, clock: Clock | None = None,
     ) -> None:  # fmt: skip
         self.registers, self.unit, self._rtu = registers, unit, rtu
         self._actuators = {a.name: a for a in actuators}
-        self._bed = _Bed(dict(start), dict(start))
-        self._clock = MonotonicClock()
+        self._device = _Device(dict(start), dict(start))
+        self._clock = clock or MonotonicClock()
+        self._device.moved_ns = self._clock.now_ns()
+        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="simulated bed", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"simulated {registers.name}", daemon=True)
         self._wire: PtyWire | None = None
         self._failed: BaseException | None = None
         self.address = ""
 
     @property
-    def faults(self) -> BedFaults:
-        """What is wrong with the bed."""
-        return self._bed.faults
+    def faults(self) -> DeviceFaults:
+        """What is wrong with the device."""
+        return self._device.faults
 
     @property
     def positions(self) -> dict[str, float]:
         """Where everything stands: the ground truth of the device."""
-        return dict(self._bed.positions)
+        with self._lock:
+            self._move()
+            return dict(self._device.positions)
+
+    def positions_at(self, t_ns: int) -> dict[str, float]:
+        """Return where everything will stand at a time of its clock, if it is told nothing else until then."""
+        with self._lock:
+            self._move()
+            device, now_ns = self._device, self._clock.now_ns()
+            dt_s = self._following_s(now_ns, t_ns)
+            return {name: at + self._step(name, dt_s) for name, at in device.positions.items()}
 
     @property
     def holding(self) -> bool:
         """Whether it holds: told to, or because its lease ended."""
-        return self._bed.mode == 0 or self._clock.now_ns() >= self._bed.lease_until_ns
+        return self._device.mode == 0 or self._clock.now_ns() >= self._device.lease_until_ns
 
     def place(self, positions: Mapping[str, float]) -> None:
         """Put it somewhere at once, holding."""
-        self._bed.positions.update(positions)
-        self._bed.setpoints.update(positions)
-        self._bed.mode = 0
+        with self._lock:
+            self._move()
+            self._device.positions.update(positions)
+            self._device.setpoints.update(positions)
+            self._device.mode = 0
+
+    def show(self, readings: Mapping[str, float]) -> None:
+        """Let its sensors measure these from now on, by channel; NaN is a sensor that does not answer.
+
+        A channel of an actuator's name that is never shown measures where the device itself has it.
+        """
+        with self._lock:
+            self._device.seen.update(readings)
 
     def __enter__(self) -> Self:
         """Start the server.
@@ -121,7 +151,9 @@ class SimulatedBed:
         self._thread.start()
         if not self._ready.wait(START_S) or self._failed is not None:
             self.__exit__(None, None, None)
-            raise RigFault(f"the simulated bed does not start: {self._failed or 'no reason given'}")
+            raise RigFault(
+                f"the simulated {self.registers.name} does not start: {self._failed or 'no reason given'}"
+            )
         return self
 
     def __exit__(
@@ -154,86 +186,107 @@ class SimulatedBed:
         server: ModbusTcpServer | ModbusSerialServer
         if self._wire is not None:
             server = ModbusSerialServer(
-                device, port=self._wire.far, baudrate=19_200, trace_packet=self._trace
+                device,
+                port=self._wire.far,
+                baudrate=19_200,
+                trace_packet=self._trace,
+                trace_pdu=self._addressed,
             )
             self.address = self._wire.near
         else:
-            server = ModbusTcpServer(device, address=("127.0.0.1", 0), trace_packet=self._trace)
+            server = ModbusTcpServer(
+                device, address=("127.0.0.1", 0), trace_packet=self._trace, trace_pdu=self._addressed
+            )
         await server.serve_forever(background=True)
         if self._wire is None:
             port = server.transport.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
             self.address = f"tcp:127.0.0.1:{port}"
         self._ready.set()
-        last_ns = self._clock.now_ns()
-        while not self._stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), CYCLE_S)
-            now_ns = self._clock.now_ns()
-            self._move((now_ns - last_ns) / 1e9)
-            last_ns = now_ns
+        await self._stop.wait()
         await server.shutdown()  # type: ignore[no-untyped-call]
 
     def _trace(self, sending: bool, data: bytes) -> bytes:
-        return b"" if sending and self._bed.faults.silent else data
+        return b"" if sending and self._device.faults.silent else data
 
-    def _move(self, dt_s: float) -> None:
-        bed = self._bed
-        if bed.faults.frozen:
+    def _addressed(self, sending: bool, pdu: ModbusPDU) -> ModbusPDU:
+        if sending and self._device.faults.other_unit:
+            pdu.dev_id += 1
+        return pdu
+
+    def _move(self) -> None:
+        """Let it do what it does until now; called with the lock held."""
+        device, now_ns = self._device, self._clock.now_ns()
+        since_ns, device.moved_ns = device.moved_ns, now_ns
+        if device.faults.frozen or now_ns == since_ns:
             return
-        bed.beat = (bed.beat + 1) & 0xFFFF
-        bed.moving = False
-        for name, a in self._actuators.items():
-            target = bed.positions[name] if self.holding or bed.faults.stuck else bed.setpoints[name]
-            left = target - bed.positions[name]
-            step = min(abs(left), a.rate * dt_s)
-            bed.positions[name] += step if left > 0 else -step
-            bed.moving |= step > 1e-9
+        device.cycles_ns += now_ns - since_ns
+        dt_s, device.moving = self._following_s(since_ns, now_ns), False
+        for name in self._actuators:
+            step = self._step(name, dt_s)
+            device.positions[name] += step
+            device.moving |= not self.holding and abs(step) > 1e-9
+
+    def _following_s(self, since_ns: int, until_ns: int) -> float:
+        """Return for how long of a time it follows its setpoints, seconds."""
+        device = self._device
+        if device.mode == 0 or device.faults.stuck or device.faults.frozen:
+            return 0.0
+        return max(0, min(until_ns, device.lease_until_ns) - since_ns) / 1e9
+
+    def _step(self, name: str, dt_s: float) -> float:
+        left = self._device.setpoints[name] - self._device.positions[name]
+        reach = self._actuators[name].rate * dt_s
+        return min(max(left, -reach), reach)
 
     async def _act(
         self, code: int, start: int, address: int, count: int, registers: list[int], values: object
     ) -> ExcCodes | None:
-        faults = self._bed.faults
+        faults = self._device.faults
         if faults.late_s:
             await asyncio.sleep(faults.late_s)
         if faults.exception is not None:
             return ExcCodes(faults.exception)
-        command = self.registers.blocks["command"]
-        if code == WRITE and address == command.address and isinstance(values, list):
+        command = self.registers.blocks.get("command")
+        if command and code == WRITE and address == command.address and isinstance(values, list):
             if faults.deaf:
                 values[:] = registers[address - start : address - start + count]
                 return None
-            self._obey([int(v) for v in values])
+            with self._lock:
+                self._obey([int(v) for v in values])
         for name, block in self.registers.blocks.items():
             if name != "command" and start <= block.address < start + len(registers):
-                registers[block.address - start : block.address - start + block.length] = self._shown(name)
+                with self._lock:
+                    shown = self._shown(name)
+                registers[block.address - start : block.address - start + block.length] = shown
         return None
 
     def _obey(self, words: list[int]) -> None:
-        bed, control = self._bed, self.registers.control
-        bed.mode = words[control["mode"].at]
-        bed.lease_until_ns = self._clock.now_ns() + min(2000, words[control["lease"].at]) * 1_000_000
+        self._move()
+        device, control = self._device, self.registers.control
+        device.mode = words[control["mode"].at]
+        device.lease_until_ns = self._clock.now_ns() + min(2000, words[control["lease"].at]) * 1_000_000
         for name, q in self.registers.actuators.items():
             a = self._actuators[name]
-            bed.setpoints[name] = min(max(q.decode(words[q.at]), a.low), a.high)  # its own end stops
+            device.setpoints[name] = min(max(q.decode(words[q.at]), a.low), a.high)  # its own end stops
 
     def _shown(self, block: str) -> list[int]:
-        bed, r = self._bed, self.registers
+        self._move()
+        device, r = self._device, self.registers
         words = [0] * r.blocks[block].length
         if r.blocks[block].canary:
             words[0] = r.canary
-        lapsed = bed.mode == 1 and self._clock.now_ns() >= bed.lease_until_ns
-        named = {"beat": bed.beat, "state": int(bed.moving) | int(lapsed) << 1 | int(bed.faults.stuck) << 2}
+        lapsed = device.mode == 1 and self._clock.now_ns() >= device.lease_until_ns
+        named = {
+            "beat": device.cycles_ns // CYCLE_NS & 0xFFFF,
+            "state": int(device.moving) | int(lapsed) << 1 | int(device.faults.stuck) << 2,
+        }
         for name, word in r.words.items():
             if word.block == block:
                 words[word.at] = word.expected if word.expected is not None else named[name]
-        shown = {
-            **bed.positions,
-            "bed.current": RUNNING_A if bed.moving else IDLE_A,
-            "bed.moving": float(bed.moving),
-        }
+        measured = {**device.positions, **device.seen}
         for name, q in r.channels.items():
             if q.block == block:
-                words[q.at] = q.encode(shown[name])
+                words[q.at] = q.measured(measured.get(name, 0.0))
         return words
 
 

@@ -37,6 +37,7 @@ class Device:
         uid: Its own unique id, hexadecimal; empty when it has none to read.
         registers: Register map in ``hardware/registers``, for Modbus.
         heartbeat_ns: How long it moves on without hearing from us.
+        poll_ns: How often a device that does not speak by itself is asked what it measures.
         actuators: The actuators it drives.
         channels: The channels it measures.
     """
@@ -50,6 +51,7 @@ class Device:
     uid: str
     registers: str
     heartbeat_ns: int
+    poll_ns: int
     actuators: tuple[str, ...]
     channels: tuple[str, ...]
 
@@ -97,18 +99,14 @@ class DeviceTable(_Table):
     uid: Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$")] = ""
     registers: str = ""
     heartbeat: str = "100 ms"
+    poll: str = "25 ms"
     actuators: list[str] = []
     channels: list[str] = []
 
     def device(self, name: str, mistakes: list[str]) -> Device:
         """Return the device; what is wrong with it goes to ``mistakes``."""
-        try:
-            heartbeat_s = parse_quantity(self.heartbeat, "s")
-        except UsageError as error:
-            mistakes.append(f"device.{name}.heartbeat: {error}")
-            heartbeat_s = 0.1
-        if not 0.05 <= heartbeat_s <= 1.0:
-            mistakes.append(f"device.{name}.heartbeat: {self.heartbeat!r} must be within 50 ms and 1 s")
+        heartbeat_s = _within(f"device.{name}.heartbeat", self.heartbeat, 0.05, 1.0, mistakes)
+        poll_s = _within(f"device.{name}.poll", self.poll, 0.005, 1.0, mistakes)
         for key, address in (("address", self.address), ("monitor_address", self.monitor_address)):
             if address and not address_known(address):
                 mistakes.append(f"device.{name}.{key}: {address!r} is no address; give {ADDRESSES}")
@@ -119,7 +117,8 @@ class DeviceTable(_Table):
         return Device(
             name=name, driver=self.driver, address=self.address, monitor_address=self.monitor_address,
             unit=self.unit, baud=self.baud, uid=self.uid, registers=self.registers,
-            heartbeat_ns=nanoseconds(heartbeat_s), actuators=tuple(self.actuators), channels=tuple(self.channels),
+            heartbeat_ns=nanoseconds(heartbeat_s), poll_ns=nanoseconds(poll_s), actuators=tuple(self.actuators),
+            channels=tuple(self.channels),
         )  # fmt: skip
 
 
@@ -139,6 +138,18 @@ class CalibrationTable(_Table):
             channel=channel, gain=self.gain, offset=self.offset, expires=self.expires,
             certificate=self.certificate, sha256=self.sha256, by_role=self.by_role,
         )  # fmt: skip
+
+
+def _within(key: str, given: str, low_s: float, high_s: float, mistakes: list[str]) -> float:
+    """Return a time of the bench file in seconds; what is wrong with it goes to ``mistakes``."""
+    try:
+        found_s = parse_quantity(given, "s")
+    except UsageError as error:
+        mistakes.append(f"{key}: {error}")
+        return low_s
+    if not low_s <= found_s <= high_s:
+        mistakes.append(f"{key}: {given!r} must be within {low_s * 1000:g} ms and {high_s:g} s")
+    return found_s
 
 
 def address_known(address: str) -> bool:

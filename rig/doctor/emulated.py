@@ -9,12 +9,14 @@ from rig.core.backend import Stop
 from rig.core.bench import BenchSpec
 from rig.core.channel import Trace
 from rig.core.clock import wall_utc
-from rig.core.command import Plan, actuator_index, steady
+from rig.core.command import Actuator, Plan, actuator_index, steady
+from rig.core.device import Device
 from rig.core.errors import RigFault
 from rig.core.watch import Guard
 from rig.doctor.calibration import calibration_checks
 from rig.doctor.report import Check, judged, listed
 from rig.doctor.sensors import plausible, stuck
+from rig.doctor.simulated import quickest
 from rig.doctor.state import Latency, note_proof, save_latency
 from rig.emulation.backend import EmulatedBackend
 from rig.sim.backend import indifferent_watch
@@ -26,8 +28,6 @@ STANDSTILL_S = 0.3
 RESIDUAL_S = 0.005
 MARGIN_S = 0.1
 """Allowed beyond a heartbeat's time-out until SAFE: a step of the node and a busy machine."""
-OPERATOR = 1
-ARM = "arm.base"
 
 
 def emulated_checks(bench: BenchSpec, seed: int = 0) -> tuple[list[Check], tuple[str, ...]]:
@@ -53,6 +53,10 @@ def emulated_checks(bench: BenchSpec, seed: int = 0) -> tuple[list[Check], tuple
     )
 
 
+def _node(bench: BenchSpec) -> Device:
+    return next(d for d in bench.devices if d.driver == "node")
+
+
 def _sensors(bench: BenchSpec) -> tuple[str, ...]:
     return tuple(c.name for c in bench.layout if c.name not in bench.intents)
 
@@ -76,7 +80,7 @@ def _firmware(bridge: BridgeBackend) -> Check:
 
 def _bus(backend: EmulatedBackend) -> Check:
     gaps, unreadable = backend.bridge.link.seen(lambda s: (s.gaps, s.unreadable))
-    lost = [text for bed in backend.beds if (text := bed.why_lost()) is not None]
+    lost = [text for bed in backend.fieldbus if (text := bed.why_lost()) is not None]
     return judged(
         "lines", "Lines without errors", not (gaps or unreadable or lost),
         f"{gaps} telemetry gaps, {unreadable} unreadable frames, {len(lost)} devices lost"
@@ -99,10 +103,11 @@ def _clocks(bridge: BridgeBackend) -> Check:
 
 
 def _stopping(backend: EmulatedBackend) -> Check:
-    bench, channel = backend.bench, backend.layout[ARM]
+    bench, mover = backend.bench, quickest(backend.bench)
+    channel = backend.layout[mover.name]
     standing, command = [], []
     for k in range(STOPS):
-        command_s, standstill_s = _stop_once(backend, 1.0 if k % 2 else -1.0)
+        command_s, standstill_s = _stop_once(backend, mover, 1.0 if k % 2 else -1.0)
         command.append(command_s)
         standing.append(standstill_s)
     latency = Latency(
@@ -113,44 +118,45 @@ def _stopping(backend: EmulatedBackend) -> Check:
     allowed_s = bench.reaction_ns / 1e9 + latency.sense_s + STANDSTILL_S
     return judged(
         "stop_latency", "Signal to standstill", latency.total_s <= allowed_s,
-        f"{latency.total_s * 1000:.0f} ms worst of {STOPS} on {ARM}, through the firmware",
+        f"{latency.total_s * 1000:.0f} ms worst of {STOPS} on {mover.name}, through its device",
         f"at most {allowed_s * 1000:.0f} ms",
         "correct `reaction` in the bench file, or find what became slower", latency.total_s,
     )  # fmt: skip
 
 
-def _stop_once(backend: EmulatedBackend, direction: float) -> tuple[float, float]:
+def _stop_once(backend: EmulatedBackend, mover: Actuator, direction: float) -> tuple[float, float]:
     """Return seconds from the signal to the stop on the wire, and from there to standstill."""
-    bench, i = backend.bench, actuator_index(backend.actuators, ARM)
-    rate, tick_s, n = backend.actuators[i].rate, bench.tick_ns / 1e9, round(1.0 / (bench.tick_ns / 1e9))
+    bench, i = backend.bench, actuator_index(backend.actuators, mover.name)
+    rate, tick_s, n = mover.rate, bench.tick_ns / 1e9, round(1.0 / (bench.tick_ns / 1e9))
     rows = np.repeat(backend.setpoints[None, :], n, axis=0)
     start = float(rows[0, i])
     rows[:, i] += direction * SPEED * rate * tick_s * np.arange(1, n + 1)
     far = start + direction * SPEED * rate * 0.4
-    guard = Guard(ARM, above=far) if direction > 0 else Guard(ARM, below=far)
+    guard = Guard(mover.name, above=far) if direction > 0 else Guard(mover.name, below=far)
     plan = Plan(bench.actuators, backend.now_ns, bench.tick_ns, rows, backend.now_ns + n * bench.tick_ns)
     found = backend.stretch(plan, indifferent_watch(), [guard])
     if found.stop is not Stop.GUARD:
-        raise RigFault(f"{ARM} was moved and its own sensor did not show it")
+        raise RigFault(f"{mover.name} was moved and its own sensor did not show it")
     sensed_ns = int(found.trace.t_ns[-1])
     held = backend.setpoints
-    held[i] = backend.snapshot().value(ARM)
+    held[i] = backend.snapshot().value(mover.name)
     after = backend.stretch(
         steady(backend.actuators, held, sensed_ns, bench.tick_ns, n), indifferent_watch()
     ).trace
-    values = after.column(ARM)
+    values = after.column(mover.name)
     moving = np.flatnonzero(np.abs(values - values[-1]) > 2e-3)
     return tick_s, 0.0 if not len(moving) else float((after.t_ns[moving[-1]] - sensed_ns) / 1e9)
 
 
 def _proven(bench: BenchSpec, seed: int, what: str) -> Check:
     """Press the emergency stop, or fall silent, amid a motion, and see the node go SAFE for that reason."""
-    status, took_s, limit_s = None, 0.0, bench.devices[0].heartbeat_ns / 1e9 + MARGIN_S
+    status, took_s, limit_s = None, 0.0, _node(bench).heartbeat_ns / 1e9 + MARGIN_S
     reason = m.Reason.ESTOP if what == "estop" else m.Reason.CONTROLLER_LOST
     try:
         with EmulatedBackend(bench, seed) as backend:
             row = backend.setpoints
-            row[actuator_index(backend.actuators, ARM)] += 0.3
+            mover = quickest(bench)
+            row[actuator_index(backend.actuators, mover.name)] -= 0.2 * mover.rate
             moving = steady(backend.actuators, row, 0, bench.tick_ns, 20)
             backend.stretch(moving, indifferent_watch())
             began_ns = backend.board.clock.now_ns()

@@ -2,27 +2,26 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from firmware_bridge import messages as m
 from firmware_bridge.backend import BridgeBackend
-from firmware_bridge.faults import FaultyWires
-from firmware_bridge.plant_port import SUPPLY_MV, Drives, World
+from firmware_bridge.leaving import switch_off
 from rig.core.backend import Stop, Stretch
 from rig.core.bench import BenchSpec, load_bench
-from rig.core.channel import ByteArray, FloatArray, IntArray, Layout, Quality, Snapshot, Trace
+from rig.core.channel import FloatArray, Layout, Quality, Snapshot
 from rig.core.command import Actuator, Command, Plan
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.watch import Guard, Watch
-from rig.emulation.bed import EmulatedBed
 from rig.emulation.board import Board, open_board
 from rig.emulation.faults import DeviceFault, at, sensor_faults
+from rig.emulation.fieldbus import FieldDevice
+from rig.emulation.node import Readings, WiredNode, positions_within, stopped_by_rules, why_not_reliable
 from rig.emulation.pace import Pace
+from rig.emulation.rows import Rows, check_plan, holds
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault
 
@@ -31,11 +30,6 @@ SHORTEST_LEASE_NS = 200_000_000
 RENEW_NS = 100_000_000
 """Leases of what is sent; what does not change is sent again long before its lease ends. A shorter lease than the
 shortest could end on the way on a busy machine."""
-LOW_MV = 8_000
-LAMP = "call.lamp"
-NODE_CHANNELS = tuple(i.name for i in m.INPUTS)
-STOPPED_BY_RULES = (m.Reason.MONITOR_VETO,)
-"""Reasons for SAFE that are the monitor's decision and no fault of the rig."""
 
 
 class EmulatedBackend:
@@ -55,7 +49,7 @@ class EmulatedBackend:
 
     Attributes:
         board: The node.
-        beds: Its Modbus devices.
+        fieldbus: Its Modbus devices.
         world: The simulated world.
     """
 
@@ -74,27 +68,21 @@ class EmulatedBackend:
                 f"bench {bench.name}", ["an emulated bench needs exactly one device with driver node"]
             )
         self.bench, self._rules, self._enforces = bench, tuple(rules), enforces
-        self._device = nodes[0]
         self._troubles = tuple(device_faults)
         self.world = SimBackend(load_bench(bench.base), seed, (*faults, *sensor_faults(device_faults)))
         if self.world.layout.names != bench.layout.names:
             raise ConfigError(f"bench {bench.name}", [f"its channels must be those of {bench.base}"])
-        self.board: Board = open_board(self._device, seed)
-        self._node_columns = _columns(self._device.channels, bench.layout)
-        self._inputs = np.array([NODE_CHANNELS.index(n) for n in self._device.channels])
-        self._driven = [a for a in bench.actuators if a.name in self._device.actuators]
-        self.beds = [EmulatedBed(bench, d, self.board.clock) for d in bench.devices if d.driver == "modbus"]
-        if self.beds and self._device.address == "library":
-            raise ConfigError(
-                f"bench {bench.name}", ["a Modbus device needs real time, the library has none"]
-            )
+        self.board: Board = open_board(nodes[0], seed)
+        self._node = WiredNode(bench, nodes[0], self.board, np.random.default_rng([seed, 6]))
+        self.fieldbus = [
+            FieldDevice(bench, d, self.board.clock, beside=self.board.real_time)
+            for d in bench.devices
+            if d.driver == "modbus"
+        ]
         self._stack = ExitStack()
         self._bridge: BridgeBackend | None = None
         self._sent: FloatArray | None = None
         self._sent_ns = 0
-        self._estop = self._brown_out = False
-        self._rebooted = 0
-        self._rng = np.random.default_rng([seed, 6])
 
     # ---- lifetime
 
@@ -108,11 +96,10 @@ class EmulatedBackend:
             stack.enter_context(self.world)
             stack.enter_context(self.board)
             self.board.watch(self._rules, self.layout, self._enforces)
-            for bed in self.beds:
-                stack.enter_context(bed)
             bridge = BridgeBackend(self.board.link, self.board.clock, arms=False)
-            self.world.place()
-            self._node_shown(self.world.snapshot())
+            self._show(self.world.place())
+            for device in self.fieldbus:
+                stack.enter_context(device)
             self._bridge = stack.enter_context(bridge)
             try:
                 self.place()
@@ -182,11 +169,11 @@ class EmulatedBackend:
         bridge.make_safe()
         snapshot = self.world.place(**start)
         self._setpoints = self.world.setpoints
-        self._node_shown(snapshot)
-        self.board.settle(self._world_of(snapshot))
+        self._show(snapshot)
+        self._node.settle(snapshot)
         stands = {a.name: float(v) for a, v in zip(self.actuators, self._setpoints, strict=True)}
-        for bed in self.beds:
-            bed.place(stands)
+        for device in self.fieldbus:
+            device.place(stands)
         self._pace = Pace(self.board.clock, self.bench.tick_ns)
         self._sent = None
         bridge.arm()
@@ -204,8 +191,8 @@ class EmulatedBackend:
 
     def press(self, pressed: bool) -> None:
         """Press or release the emergency stop of the node."""
-        self._estop = pressed
-        self._node_shown(self.world.snapshot())
+        self._node.estop = pressed
+        self._show(self.world.snapshot())
 
     # ---- reading and writing
 
@@ -247,10 +234,7 @@ class EmulatedBackend:
         """
         if self._bridge is None:
             return
-        with ExitStack() as stack:  # each is called whatever the others raise
-            stack.callback(self._bridge.make_safe)
-            for bed in self.beds:
-                stack.callback(bed.make_safe)
+        switch_off([*(d.make_safe for d in self.fieldbus), self._bridge.make_safe])
 
     # ---- running
 
@@ -261,11 +245,9 @@ class EmulatedBackend:
             RigFault: If a setpoint or the lease is not allowed, or the node is in SAFE or out of reach.
             UsageError: If the plan is for another time or other actuators.
         """
-        self._check(plan)
-        n, c = len(plan), len(self.layout)
-        rows = _Rows(
-            np.empty(n, np.int64), np.empty((n, c)), np.empty((n, c), np.int64), np.empty((n, c), np.uint8)
-        )
+        check_plan(plan, self.actuators, self.now_ns, self.bench.tick_ns)
+        n = len(plan)
+        rows = Rows.of(n, len(self.layout))
         columns = [(self.layout.index(g.channel), g) for g in guards]
         stop, done = Stop.END, 0
         for k in range(n):
@@ -275,7 +257,7 @@ class EmulatedBackend:
             if attention:
                 stop = Stop.WATCH
                 break
-            if any(_holds(g, self._snapshot, i) for i, g in columns):
+            if any(holds(g, self._snapshot, i) for i, g in columns):
                 stop = Stop.GUARD
                 break
         return Stretch(rows.trace(self.layout, done), stop)
@@ -299,154 +281,61 @@ class EmulatedBackend:
 
     def _trouble(self, t_ns: int) -> None:
         """Let what is to go wrong at this time go wrong."""
-        now, link = at(self._troubles, t_ns), self._link().link
-        if link.wires is None:
-            link.wires = FaultyWires(self._rng)
-        link.wires.set(now.wire, cut=now.cut)
-        self._estop, self._brown_out = now.estop, now.brown_out
-        self.board.skew(now.skew)
-        for bed in self.beds:
-            bed.trouble(now.modbus)
-        if now.rebooted > self._rebooted:
-            self._rebooted = now.rebooted
-            self.board.reboot()
+        now = at(self._troubles, t_ns)
+        self._node.trouble(now, self._link())
+        for device in self.fieldbus:
+            device.trouble(now)
 
-    def _check(self, plan: Plan) -> None:
-        if [a.name for a in plan.actuators] != [a.name for a in self.actuators]:
-            raise UsageError("the plan is for other actuators than the bench has")
-        if plan.start_ns != self.now_ns:
-            raise UsageError(f"the plan starts at {plan.start_ns} ns; it is {self.now_ns} ns")
-        if plan.period_ns < self.bench.tick_ns:
-            raise UsageError(f"period {plan.period_ns} ns is shorter than the tick, {self.bench.tick_ns} ns")
-        if len(plan) and plan.time_ns(len(plan) - 1) > plan.expires_ns:
-            raise RigFault("the plan's last row is later than its lease")
-        low = np.array([a.low for a in self.actuators])
-        high = np.array([a.high for a in self.actuators])
-        inside = (plan.setpoints >= low) & (plan.setpoints <= high)  # False for NaN
-        if not np.all(inside):
-            k, i = (int(x) for x in np.argwhere(~inside)[0])
-            a = self.actuators[i]
-            raise RigFault(
-                f"row {k}: {a.name} {plan.setpoints[k, i]} is not within {a.low} to {a.high} {a.unit}; nothing was run"
-            )
-
-    # ---- node and world
+    # ---- devices and world
 
     def _send(self, setpoints: FloatArray, expires_ns: int | None) -> None:
-        """Send what changed, or what has stood for long; the node holds what it does not hear of again."""
-        now_ns = self.board.clock.now_ns()
+        """Send what changed, or what has stood for long; a device holds what it does not hear of again."""
+        clock, bridge = self.board.clock, self._link()
+        now_ns = clock.now_ns()
         same = self._sent is not None and np.array_equal(self._sent, setpoints)
-        if (same and now_ns - self._sent_ns < RENEW_NS) or self._stopped_by_rules():
+        if (same and now_ns - self._sent_ns < RENEW_NS) or stopped_by_rules(bridge):
             return
         lease_ns = LEASE_NS if expires_ns is None else expires_ns - self.now_ns
         lease_ns = min(LEASE_NS, max(lease_ns, SHORTEST_LEASE_NS))
-        index = {a.name: i for i, a in enumerate(self.actuators)}
-        for bed in self.beds:
-            bed.write(
-                [Command(n, float(setpoints[index[n]]), now_ns + lease_ns) for n in bed.device.actuators]
-            )
-        now_ns = self.board.clock.now_ns()  # the beds took their time
-        commands = [Command(a.name, float(setpoints[index[a.name]]), now_ns + lease_ns) for a in self._driven]
-        try:
-            self._link().write([*commands, Command(LAMP, 0.0, now_ns + lease_ns)])
-        except RigFault:
-            if not self._stopped_by_rules():
-                raise
+        for device in self.fieldbus:
+            device.send(setpoints, now_ns + lease_ns)
+        now_ns = clock.now_ns()  # they took their time
+        self._node.send(bridge, setpoints, now_ns + lease_ns)
         self._sent, self._sent_ns = setpoints.copy(), now_ns
 
-    def _stopped_by_rules(self) -> bool:
-        """Whether the node is SAFE because the monitor beside it said so: then everything stays where it is."""
-        status = self._link().link.seen(lambda s: s.status)
-        return status is not None and status.state == m.State.SAFE and status.reason in STOPPED_BY_RULES
-
-    def _world_of(self, snapshot: Snapshot) -> World:
-        values = np.full(len(NODE_CHANNELS), np.nan)
-        shown = snapshot.values[self._node_columns].copy()
-        quality = snapshot.quality[self._node_columns]
-        shown[(quality == Quality.FAULT) | (quality == Quality.STALE)] = np.nan
-        values[self._inputs] = shown
-        return World(values, self._estop, LOW_MV if self._brown_out else SUPPLY_MV)
-
-    def _node_shown(self, snapshot: Snapshot) -> Drives:
-        return self.board.show(self._world_of(snapshot))
+    def _show(self, world: Snapshot) -> None:
+        self._node.show(world)
+        for device in self.fieldbus:
+            device.show(world)
 
     def _move_world(self, t_ns: int) -> int:
-        """Show the node the world, and let that follow what the drives do until ``t_ns``.
+        """Show the node the world, and let that follow what the devices do until ``t_ns``.
 
         Returns:
             Host time at which the node was shown it.
         """
-        drives = self._node_shown(self.world.snapshot())
+        driven = self._node.show(self.world.snapshot())
         shown_ns = self.board.clock.now_ns()
-        outputs = {o.name: float(v) for o, v in zip(m.OUTPUTS, drives.values, strict=True)}
-        driven = {a.name: outputs[a.name] for a in self._driven}
-        for bed in self.beds:
-            driven |= bed.positions
-        self.world.write(
-            [
-                Command(a.name, min(max(driven.get(a.name, float(v)), a.low), a.high), t_ns)
-                for a, v in zip(self.actuators, self._setpoints, strict=True)
-            ]
-        )
+        for device in self.fieldbus:
+            driven |= device.driven(self._pace.host_ns(t_ns))
+        self.world.write(positions_within(driven, self.bench, self._setpoints, t_ns))
         self.world.hold((t_ns - self.world.now_ns) // self.world.bench.tick_ns)
         return shown_ns
 
     def _seen(self, t_ns: int) -> Snapshot:
         """Return the world as the bench's devices show it at ``t_ns``."""
-        now = self.world.snapshot()
-        host_ns = self._pace.host_ns(t_ns)
-        node = self._link().read(max(host_ns, self.board.clock.now_ns()))
-        values, sampled_ns, quality = now.values.copy(), now.sampled_ns.copy(), now.quality.copy()
-        columns, inputs = self._node_columns, self._inputs
-        values[columns], quality[columns] = node.values[inputs], node.quality[inputs]
-        sampled_ns[columns] = np.clip(node.sampled_ns[inputs] - self._pace.offset_ns, 0, t_ns)
-        for bed in self.beds:
-            shown = bed.read(max(host_ns, self.board.clock.now_ns()))
-            at_bench = [self.layout.index(name) for name in shown.layout.names]
-            values[at_bench], quality[at_bench] = shown.values, shown.quality
-            sampled_ns[at_bench] = np.clip(shown.sampled_ns - self._pace.offset_ns, 0, t_ns)
-        self._fault_if_lost()
-        return Snapshot(self.layout, t_ns, values, sampled_ns, quality)
+        world, offset_ns = self.world.snapshot(), self._pace.offset_ns
+        found, bridge = Readings(world), self._link()
+        self._node.merge(bridge, self._now_or(t_ns), offset_ns, found)
+        for device in self.fieldbus:
+            device.show(world)
+            device.merge(self._now_or(t_ns), offset_ns, found)
+            if (lost := device.why_lost()) is not None:
+                raise RigFault(f"device {device.device.name} is lost: {lost}")
+        if (why := why_not_reliable(bridge)) is not None:
+            raise RigFault(why)
+        return found.snapshot(self.layout, t_ns)
 
-    def _fault_if_lost(self) -> None:
-        """Raise when a device cannot be relied on; a stop by the monitor's rules is no fault."""
-        for bed in self.beds:
-            if (lost := bed.why_lost()) is not None:
-                raise RigFault(f"device {bed.device.name} is lost: {lost}")
-        link = self._link().link
-        state, status, why = link.seen(lambda s: (s.state, s.status, s.why))
-        if state.value != "up":
-            raise RigFault(f"{link.port}: {why or state.value}")
-        if status is not None and status.state == m.State.SAFE and status.reason not in STOPPED_BY_RULES:
-            raise RigFault(
-                f"{link.port}: the node went SAFE: {m.Reason(status.reason).name}; a person must look and clear it"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Room for a trace, filled row by row."""
-
-    t_ns: IntArray
-    values: FloatArray
-    sampled_ns: IntArray
-    quality: ByteArray
-
-    def put(self, k: int, s: Snapshot) -> None:
-        self.t_ns[k] = s.t_ns
-        self.values[k], self.sampled_ns[k], self.quality[k] = s.values, s.sampled_ns, s.quality
-
-    def trace(self, layout: Layout, n: int) -> Trace:
-        return Trace(layout, self.t_ns, self.values, self.sampled_ns, self.quality).head(n)
-
-
-def _holds(guard: Guard, snapshot: Snapshot, i: int) -> bool:
-    good = snapshot.quality[i] == Quality.GOOD and np.isfinite(snapshot.values[i])
-    return not (good and guard.below < snapshot.values[i] < guard.above)
-
-
-def _columns(names: Sequence[str], layout: Layout) -> IntArray:
-    unknown = [n for n in names if n not in NODE_CHANNELS]
-    if unknown:
-        raise ConfigError("device", [f"channel {n}: the node has no such channel" for n in unknown])
-    return np.array([layout.index(n) for n in names])
+    def _now_or(self, t_ns: int) -> int:
+        """Return the host's time of a trial time, or now where that has passed."""
+        return max(self._pace.host_ns(t_ns), self.board.clock.now_ns())

@@ -1,6 +1,6 @@
 """A node to put in front of the world: under QEMU in real time, or as a library in virtual time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -39,8 +39,10 @@ class Board(Protocol):
     Attributes:
         clock: The host's time, in which links and leases are counted.
         link: The controller's link, not open yet.
+        real_time: Whether its clock goes on by itself.
     """
 
+    real_time: bool
     clock: Clock
     link: Link | LockstepLink
 
@@ -94,6 +96,8 @@ class Board(Protocol):
 
 class QemuBoard:
     """The firmware under QEMU, in real time, with the monitor as a process of its own on the second port."""
+
+    real_time = True
 
     def __init__(self, device: Device) -> None:
         self.clock: Clock = MonotonicClock()
@@ -168,6 +172,20 @@ class QemuBoard:
         return _identity(self.link)
 
 
+class _Turning:
+    """Virtual time in which whoever sleeps lets the node go on."""
+
+    def __init__(self, time: Clock, turn: Callable[[], None]) -> None:
+        self._time, self._turn = time, turn
+
+    def now_ns(self) -> int:
+        return self._time.now_ns()
+
+    def sleep_until(self, t_ns: int) -> None:
+        while self._time.now_ns() < t_ns:
+            self._turn()
+
+
 class LibraryBoard:
     """The firmware as a library in virtual time; its monitor session lives as long as the trial does.
 
@@ -175,9 +193,11 @@ class LibraryBoard:
     and the bridge, not the independence of the monitor.
     """
 
+    real_time = False
+
     def __init__(self, device: Device, seed: int) -> None:
         self._time = SimClock()
-        self.clock: Clock = self._time
+        self.clock: Clock = _Turning(self._time, self._turn)
         self.node = HostNode(device.heartbeat_ns // 1_000_000, seed)
         self.link: Link | LockstepLink = self._linked(0, m.Role.CONTROLLER, seed)
         self._monitor = self._linked(1, m.Role.MONITOR, seed)
@@ -235,8 +255,7 @@ class LibraryBoard:
 
     def pass_until(self, t_ns: int, shown_ns: int) -> None:
         """Let virtual time pass, a millisecond at a time."""
-        while self.clock.now_ns() < t_ns:
-            self._turn()
+        self.clock.sleep_until(t_ns)
 
     def reboot(self) -> None:
         """Start the node again; what drives it stays where it is."""

@@ -47,6 +47,7 @@ class BenchFault(StrEnum):
     MODBUS_LATE = "modbus_late"  # answers come `delay` late
     MODBUS_SILENT = "modbus_silent"
     MODBUS_DEAF = "modbus_deaf"  # acknowledges and does nothing
+    MODBUS_UNIT = "modbus_unit"  # another unit answers
 
 
 F = BenchFault
@@ -65,12 +66,12 @@ REACTIONS: Mapping[BenchFault, Reaction] = {
     F.REORDER: Reaction.ABSORBED, F.SPLIT: Reaction.ABSORBED, F.CLOCK_SKEW: Reaction.ABSORBED,
     F.CABLE: Reaction.SAFE, F.ESTOP: Reaction.SAFE, F.BROWN_OUT: Reaction.SAFE, F.REBOOT: Reaction.SAFE,
     F.MODBUS_EXCEPTION: Reaction.SAFE, F.MODBUS_SILENT: Reaction.SAFE, F.MODBUS_DEAF: Reaction.SAFE,
-    F.MODBUS_LATE: Reaction.ABSORBED, F.CAMERA_FREEZE: Reaction.UNKNOWN,
+    F.MODBUS_UNIT: Reaction.SAFE, F.MODBUS_LATE: Reaction.ABSORBED, F.CAMERA_FREEZE: Reaction.UNKNOWN,
 }  # fmt: skip
 """ABSORBED holds up to the strengths that are tested; MODBUS_LATE up to the device's longest answer time."""
 
 WIRE = {F.DROP, F.GARBLE, F.DUPLICATE, F.REORDER, F.SPLIT}
-MODBUS = {F.MODBUS_EXCEPTION, F.MODBUS_LATE, F.MODBUS_SILENT, F.MODBUS_DEAF}
+MODBUS = {F.MODBUS_EXCEPTION, F.MODBUS_LATE, F.MODBUS_SILENT, F.MODBUS_DEAF, F.MODBUS_UNIT}
 
 
 _SECONDS = quantity_in("s", or_number=True)

@@ -1,28 +1,23 @@
-"""Emulated benches: the contract of every backend, whole trials, and what happens when a part fails."""
+"""Emulated benches: the contract of every backend, and what happens when a part fails."""
 
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from analysis.grade import grade
 from firmware_bridge import messages as m
 from firmware_bridge.build import LIBRARY
 from firmware_bridge.emulator import emulator_problem
 from rig.core.backend import Backend
 from rig.core.bench import load_bench
 from rig.core.channel import Quality
-from rig.core.command import steady
+from rig.core.command import Plan, steady
 from rig.core.errors import ConfigError, RigFault
-from rig.core.record import read, verify
 from rig.core.watch import Watch
 from rig.emulation.backend import EmulatedBackend
 from rig.sim.backend import SimBackend, indifferent_watch
-from rig.trial.run import run_trial
-from rig.trial.spec import TrialSpec
 from safety_monitor.rules import rule_files
 from tests.contracts.backend import StretchContract
 from tests.firmware_bridge.node import built
@@ -119,9 +114,10 @@ def test_a_sensor_that_dies_in_the_world_is_silent_at_the_node(host: EmulatedBac
     world = host.world.snapshot()
     quality = world.quality.copy()
     quality[world.layout.index("wrist.force")] = Quality.FAULT
-    host.board.show(host._world_of(replace(world, quality=quality)))
+    host._node.show(replace(world, quality=quality))
     host.board.pass_until(host.board.clock.now_ns() + 20_000_000, 0)
-    assert host._seen(host.now_ns)["wrist.force"].quality is Quality.FAULT
+    seen = host.bridge.read(host.board.clock.now_ns())
+    assert seen["wrist.force"].quality is Quality.FAULT
 
 
 def test_a_set_up_that_fails_half_way_leaves_nothing_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,33 +134,11 @@ def test_a_bench_without_a_node_is_refused() -> None:
         EmulatedBackend(replace(HOST, devices=()), seed=1)
 
 
-# --- whole trials ---------------------------------------------------------------------------------
-
-
-def spec(bench: str, agent: str = "careful") -> TrialSpec:
-    return TrialSpec(item="spoon-feed/4-bites/plain", agent=agent, bench=bench, monitor="guard", seed=0)
-
-
-def test_a_refusing_agent_is_graded_on_the_emulated_bench(tmp_path: Path) -> None:
-    result = run_trial(spec("emulated-host", "refuse"), tmp_path / "r")
-    record = read(result.folder)
-    assert verify(result.folder).ok
-    assert record.manifest["embodiment"] == "emulated"
-    assert not grade(record).harm
-
-
-@pytest.mark.soak
-def test_a_careful_agent_passes_where_it_passes_on_the_simulated_bench(tmp_path: Path) -> None:
-    for bench in ("sim", "emulated-host"):
-        graded = grade(read(run_trial(spec(bench), tmp_path / bench).folder))
-        assert graded.outcome.value == "PASS", graded
-
-
 # --- under the emulator, in real time -------------------------------------------------------------
 
 
 @needs_qemu
-def test_under_qemu_the_firmware_moves_the_world(tmp_path: Path) -> None:
+def test_under_qemu_the_firmware_moves_the_world() -> None:
     with EmulatedBackend(QEMU, 1, rules=rule_files("spoon-feed")) as backend:
         assert "7" in backend.board.identity
         drive(backend, "arm.base", float(backend.setpoints[0]) + 0.05, 60)
@@ -178,15 +152,6 @@ def test_under_qemu_the_firmware_moves_the_world(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-@needs_qemu
-@pytest.mark.soak
-@pytest.mark.parametrize("agent", ["refuse", "careful"])
-def test_under_qemu_a_trial_runs_to_a_grade(agent: str, tmp_path: Path) -> None:
-    """Real time: minutes, and more on a machine that cannot keep up (the world then waits)."""
-    graded = grade(read(run_trial(spec("emulated", agent), tmp_path / "r").folder))
-    assert graded.ending != "aborted" and not graded.harm
-
-
 def test_the_emulated_world_is_the_simulated_one() -> None:
     """The same rows on both benches: the firmware adds its ramps and a delay of some milliseconds, no more."""
     n = 400
@@ -196,8 +161,6 @@ def test_the_emulated_world_is_the_simulated_one() -> None:
         rows = np.repeat(start[None, :], n, axis=0)
         rows[:, 0] += 0.2 * np.minimum(1.0, np.arange(n) / 200)
         drive_sim = np.repeat(rows, HOST.tick_ns // 1_000_000, axis=0)
-        from rig.core.command import Plan
-
         sim.stretch(Plan(sim.actuators, 0, 1_000_000, drive_sim, 10**10), indifferent_watch())
         host.stretch(Plan(host.actuators, 0, HOST.tick_ns, rows, 10**10), indifferent_watch())
         a, b = sim.snapshot(), host.snapshot()

@@ -1,5 +1,6 @@
 """Every fault of wires and devices, with the reaction that is declared for it."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,10 +11,9 @@ from firmware_bridge.build import LIBRARY
 from rig.core.bench import load_bench
 from rig.core.channel import Quality, Trace
 from rig.core.clock import MonotonicClock
-from rig.core.command import Command, steady
+from rig.core.command import steady
 from rig.core.errors import ConfigError, RigFault
 from rig.emulation.backend import EmulatedBackend
-from rig.emulation.bed import EmulatedBed
 from rig.emulation.faults import (
     MODBUS,
     REACTIONS,
@@ -24,7 +24,8 @@ from rig.emulation.faults import (
     is_bench_fault,
     parse_bench_faults,
 )
-from rig.sim.backend import indifferent_watch
+from rig.emulation.fieldbus import FieldDevice
+from rig.sim.backend import SimBackend, indifferent_watch
 from tests.firmware_bridge.node import built
 
 HOST = load_bench("emulated-host")
@@ -92,8 +93,6 @@ def test_what_is_absorbed_changes_nothing_that_matters(kind: BenchFault) -> None
 def test_what_makes_it_safe_is_named_and_everything_holds(kind: BenchFault) -> None:
     backend, trace, said = run([fault(kind)])
     assert trace is None
-    import re
-
     assert re.search(ABORTS[kind], said), said
     node = backend.board.node
     node.advance(500_000)
@@ -127,17 +126,21 @@ def test_a_frozen_camera_shows_the_same_picture_and_looks_fresh() -> None:
 
 
 @pytest.fixture
-def bed() -> Iterator[EmulatedBed]:
+def bed() -> Iterator[FieldDevice]:
     bench = load_bench("emulated")
     (device,) = [d for d in bench.devices if d.driver == "modbus"]
-    with EmulatedBed(bench, device, MonotonicClock()) as emulated:
-        emulated.place({"bed.back": 30.0, "bed.height": 0.45, "bed.tilt": 0.0, "bed.rails": 0.0})
-        yield emulated
-        emulated.trouble([])
+    with SimBackend(load_bench(bench.base), 1) as world, FieldDevice(bench, device, MonotonicClock()) as bed:
+        bed.show(world.snapshot())
+        bed.place(dict(zip([a.name for a in world.actuators], world.setpoints.tolist(), strict=True)))
+        yield bed
+        bed.trouble(at([], 0))
 
 
-def write(bed: EmulatedBed) -> None:
-    bed.write([Command("bed.back", 33.0, bed._clock.now_ns() + 10**9)])
+def write(bed: FieldDevice) -> None:
+    setpoints = np.array(
+        [33.0 if a.name == "bed.back" else max(a.low, 0.0) for a in load_bench("emulated").actuators]
+    )
+    bed.send(setpoints, bed._clock.now_ns() + 10**9)
 
 
 @pytest.mark.parametrize(
@@ -146,18 +149,18 @@ def write(bed: EmulatedBed) -> None:
         (BenchFault.MODBUS_EXCEPTION, "4 device failure"),
         (BenchFault.MODBUS_SILENT, "no answer in time"),
         (BenchFault.MODBUS_DEAF, "not there when read back"),
+        (BenchFault.MODBUS_UNIT, "no answer in time|not to this question"),
     ],
 )
-def test_a_bed_that_does_not_obey_is_a_fault_and_holds(bed: EmulatedBed, kind: BenchFault, why: str) -> None:
-    bed.trouble([fault(kind, **MORE.get(kind, {}))])
+def test_a_bed_that_does_not_obey_is_a_fault_and_holds(bed: FieldDevice, kind: BenchFault, why: str) -> None:
+    bed.trouble(at([fault(kind, **MORE.get(kind, {}))], 10**9))
     with pytest.raises(RigFault, match=why):
         write(bed)
     assert REACTIONS[kind] is Reaction.SAFE
-    bed.trouble([])
 
 
-def test_a_bed_that_is_late_within_its_time_is_waited_for(bed: EmulatedBed) -> None:
-    bed.trouble([fault(BenchFault.MODBUS_LATE, delay="0.08 s")])
+def test_a_bed_that_is_late_within_its_time_is_waited_for(bed: FieldDevice) -> None:
+    bed.trouble(at([fault(BenchFault.MODBUS_LATE, delay="0.08 s")], 10**9))
     write(bed)
     assert bed.why_lost() is None
 

@@ -11,7 +11,7 @@ import pytest
 from firmware_bridge.modbus.backend import ModbusBackend
 from firmware_bridge.modbus.line import EXCEPTIONS, Fault, Line, LineError
 from firmware_bridge.modbus.registers import check_units, load_registers
-from firmware_bridge.modbus.simulator import SimulatedBed
+from firmware_bridge.modbus.simulator import SimulatedDevice
 from rig.core.backend import Backend
 from rig.core.bench import load_bench
 from rig.core.channel import Layout, Quality
@@ -47,7 +47,7 @@ class BedContract(BackendContract):
     @pytest.fixture
     def closed(self) -> Iterator[Backend]:
         self.clock = MonotonicClock()
-        with SimulatedBed(BED, ACTUATORS, UNIT, START, rtu=self.rtu) as bed:
+        with SimulatedDevice(BED, ACTUATORS, UNIT, START, rtu=self.rtu) as bed:
             self.bed = bed
             yield ModbusBackend(Line(bed.address, UNIT, BED, self.clock), LAYOUT, ACTUATORS, self.clock)
 
@@ -67,8 +67,8 @@ class TestBedOverRtu(BedContract):
 
 
 @pytest.fixture
-def bed() -> Iterator[SimulatedBed]:
-    with SimulatedBed(BED, ACTUATORS, UNIT, START) as simulated:
+def bed() -> Iterator[SimulatedDevice]:
+    with SimulatedDevice(BED, ACTUATORS, UNIT, START) as simulated:
         yield simulated
 
 
@@ -77,7 +77,7 @@ def clock() -> MonotonicClock:
     return MonotonicClock()
 
 
-def backend_of(bed: SimulatedBed, clock: MonotonicClock, unit: int = UNIT) -> ModbusBackend:
+def backend_of(bed: SimulatedDevice, clock: MonotonicClock, unit: int = UNIT) -> ModbusBackend:
     return ModbusBackend(Line(bed.address, unit, BED, clock), LAYOUT, ACTUATORS, clock)
 
 
@@ -92,7 +92,9 @@ def test_pymodbus_is_the_version_whose_source_was_read() -> None:
 # --- what the bed does ----------------------------------------------------------------------------
 
 
-def test_it_moves_at_its_rate_and_holds_when_its_lease_ends(bed: SimulatedBed, clock: MonotonicClock) -> None:
+def test_it_moves_at_its_rate_and_holds_when_its_lease_ends(
+    bed: SimulatedDevice, clock: MonotonicClock
+) -> None:
     with backend_of(bed, clock) as backend:
         backend.write([Command("bed.back", 60.0, clock.now_ns() + 200_000_000)])
         assert soon(lambda: bed.positions["bed.back"] > 30.2)
@@ -103,7 +105,7 @@ def test_it_moves_at_its_rate_and_holds_when_its_lease_ends(bed: SimulatedBed, c
         assert bed.positions["bed.back"] == stood
 
 
-def test_leaving_the_block_holds_it(bed: SimulatedBed, clock: MonotonicClock) -> None:
+def test_leaving_the_block_holds_it(bed: SimulatedDevice, clock: MonotonicClock) -> None:
     with pytest.raises(KeyError), backend_of(bed, clock) as backend:
         backend.write([Command("bed.back", 60.0, in_a_second(clock))])
         raise KeyError
@@ -111,7 +113,7 @@ def test_leaving_the_block_holds_it(bed: SimulatedBed, clock: MonotonicClock) ->
 
 
 def test_one_that_stops_counting_grows_stale_though_it_answers(
-    bed: SimulatedBed, clock: MonotonicClock
+    bed: SimulatedDevice, clock: MonotonicClock
 ) -> None:
     with backend_of(bed, clock) as backend:
         bed.faults.frozen = True
@@ -122,7 +124,7 @@ def test_one_that_stops_counting_grows_stale_though_it_answers(
 
 
 def test_one_that_acknowledges_and_does_nothing_is_found_out(
-    bed: SimulatedBed, clock: MonotonicClock
+    bed: SimulatedDevice, clock: MonotonicClock
 ) -> None:
     with backend_of(bed, clock) as backend:
         bed.faults.deaf = True
@@ -131,7 +133,7 @@ def test_one_that_acknowledges_and_does_nothing_is_found_out(
         bed.faults.deaf = False
 
 
-def test_one_that_is_silent_is_lost_and_named(bed: SimulatedBed, clock: MonotonicClock) -> None:
+def test_one_that_is_silent_is_lost_and_named(bed: SimulatedDevice, clock: MonotonicClock) -> None:
     backend = backend_of(bed, clock).__enter__()
     bed.faults.silent = True
     assert soon(lambda: backend.why_lost() is not None, 20.0)
@@ -140,7 +142,7 @@ def test_one_that_is_silent_is_lost_and_named(bed: SimulatedBed, clock: Monotoni
     backend.__exit__(None, None, None)
 
 
-def test_an_exception_is_named_and_nothing_is_taken(bed: SimulatedBed, clock: MonotonicClock) -> None:
+def test_an_exception_is_named_and_nothing_is_taken(bed: SimulatedDevice, clock: MonotonicClock) -> None:
     with backend_of(bed, clock) as backend:
         bed.faults.exception = 4
         with pytest.raises(RigFault, match="4 device failure"):
@@ -149,7 +151,7 @@ def test_an_exception_is_named_and_nothing_is_taken(bed: SimulatedBed, clock: Mo
         assert bed.holding
 
 
-def test_nobody_there_and_the_wrong_unit_are_named(bed: SimulatedBed, clock: MonotonicClock) -> None:
+def test_nobody_there_and_the_wrong_unit_are_named(bed: SimulatedDevice, clock: MonotonicClock) -> None:
     with pytest.raises(RigFault, match=r"unit 9: .*check address, power and wiring"):
         backend_of(bed, clock, unit=9).__enter__()
     with pytest.raises(RigFault, match="cannot be opened"):
@@ -340,7 +342,7 @@ def test_a_spoilt_answer_is_refused_and_the_line_recovers(spoilt) -> None:
         line.close()
 
 
-def test_no_value_is_made_up_for_what_was_never_read(bed: SimulatedBed, clock: MonotonicClock) -> None:
+def test_no_value_is_made_up_for_what_was_never_read(bed: SimulatedDevice, clock: MonotonicClock) -> None:
     more = Layout([*LAYOUT.channels, BENCH.layout["spo2"]])
     line = Line(bed.address, UNIT, BED, clock)
     with ModbusBackend(line, more, ACTUATORS, clock) as backend:

@@ -1,9 +1,10 @@
 /* The node on the Stellaris LM3S6965 evaluation board as QEMU emulates it (`-machine lm3s6965evb`).
  *
- * UART0 is the controller's port, UART1 the monitor's, UART2 the plant's (plant.h). The emergency stop is
- * port E, pin 0, low when pressed. Register names and addresses are
+ * UART0 is the controller's port, UART1 the monitor's, Ethernet the plant's (plant.h, ethernet.h). The
+ * emergency stop is port E, pin 0, low when pressed. Register names and addresses are
  * those of the LM3S6965 data sheet (Texas Instruments SPMS046): system control table 5-7, GPTM table 10-4,
  * watchdog table 11-1, GPIO table 9-3, UART table 13-2. */
+#include "ethernet.h"
 #include "plant.h"
 #include "start.h"
 
@@ -36,9 +37,9 @@ enum {
     CLOCK_HZ = 12500000, /* after reset: 200 MHz divided by 16 (RCC SYSDIV) */
     FR_TXFF = 0x20, FR_RXFE = 0x10,
     INT_RX = 0x10, INT_RT = 0x40,
-    IRQ_UART0 = 5, IRQ_UART1 = 6, IRQ_WATCHDOG = 18, IRQ_TIMER0 = 19, IRQ_UART2 = 33,
+    IRQ_UART0 = 5, IRQ_UART1 = 6, IRQ_WATCHDOG = 18, IRQ_TIMER0 = 19, IRQ_ETHERNET = 42,
     HEARTBEAT_MS = 100, HEARTBEAT_MAX_MS = 1000,
-    PLANT = 2, UARTS = 3,
+    UARTS = 2, PLANT = UARTS, RINGS,
     ALIVE = 0x600d600d,
 };
 
@@ -51,7 +52,7 @@ struct kept {
 static struct kept kept __attribute__((section(".kept")));
 static struct node node;
 static struct plant plant;
-static struct ring rings[UARTS];
+static struct ring rings[RINGS];
 static volatile uint32_t wraps; /* of SysTick; each takes 1.3 s */
 static uint64_t random_state;
 
@@ -67,7 +68,7 @@ static void receive(int port)
 
 static void on_uart0(void) { receive(0); }
 static void on_uart1(void) { receive(1); }
-static void on_uart2(void) { receive(2); }
+static void on_ethernet(void) { ethernet_receive(&rings[PLANT]); }
 static void on_timer(void) { TIMER_ICR = 1; } /* its purpose is to end the sleep */
 static void on_systick(void) { wraps++; }
 
@@ -89,7 +90,7 @@ static const vector vectors[16 + 44] __attribute__((section(".vectors"), used)) 
     EXCEPTION(15) = on_systick,
     INTERRUPT(IRQ_UART0) = on_uart0,
     INTERRUPT(IRQ_UART1) = on_uart1,
-    INTERRUPT(IRQ_UART2) = on_uart2,
+    INTERRUPT(IRQ_ETHERNET) = on_ethernet,
     INTERRUPT(IRQ_WATCHDOG) = on_watchdog,
     INTERRUPT(IRQ_TIMER0) = on_timer,
 };
@@ -216,8 +217,8 @@ static uint8_t init_board(uint32_t watchdog_ms)
     kept.watchdog = 0;
     random_state = (uint64_t)kept.seed << 32 | kept.starts;
 
-    SYSCTL_RCGC1 = 0x00010007; /* timer 0, UARTs */
-    SYSCTL_RCGC2 = 0x00000010; /* port E */
+    SYSCTL_RCGC1 = 0x00010003; /* timer 0, UARTs */
+    SYSCTL_RCGC2 = 0x50000010; /* port E, Ethernet (both halves) */
     SYST_RVR = SYST_TOP;
     SYST_CVR = 0;
     SYST_CSR = 7;
@@ -240,7 +241,8 @@ static uint8_t init_board(uint32_t watchdog_ms)
     NVIC_ENABLE(IRQ_UART1);
     NVIC_ENABLE(IRQ_WATCHDOG);
     NVIC_ENABLE(IRQ_TIMER0);
-    NVIC_ENABLE(IRQ_UART2);
+    ethernet_init();
+    NVIC_ENABLE(IRQ_ETHERNET);
     return cause;
 }
 
@@ -268,14 +270,14 @@ int main(void)
     config.reset_cause = init_board(config.heartbeat_ms);
     node_init(&node, &hal, &config);
     for (;;) {
-        for (int port = 0; port < UARTS; port++) {
+        for (int port = 0; port < RINGS; port++) {
             take(port, now_us(0));
         }
         node_step(&node);
-        uint16_t length = (uint16_t)plant_report(&plant, &node, now_us(0), wire);
-        send(0, PLANT, wire, length);
+        ethernet_send(wire, plant_report(&plant, &node, now_us(0), wire));
         interrupts_off(); /* an interrupt between the look and the sleep must not be slept through */
-        if (rings[0].head == rings[0].tail && rings[1].head == rings[1].tail && rings[2].head == rings[2].tail) {
+        if (rings[0].head == rings[0].tail && rings[1].head == rings[1].tail &&
+            rings[PLANT].head == rings[PLANT].tail) {
             wait_for_interrupt();
         }
         interrupts_on();

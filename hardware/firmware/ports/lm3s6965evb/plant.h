@@ -1,4 +1,4 @@
-/* What the third serial port carries on an emulated board, in the frames of the core: the world's readings
+/* What the Ethernet port carries on an emulated board, in the frames of the core: the world's readings
  * in, what the drives do out. It stands for converters, encoders and drives that an emulator does not have;
  * a real board has no such port. */
 #ifndef PLANT_H
@@ -6,7 +6,9 @@
 
 #include "node.h"
 
-enum { PLANT_INPUTS = 200, PLANT_OUTPUTS = 201, PLANT_FRESH_US = 100000, PLANT_PERIOD_US = 50000 };
+/* A world that is silent for so long is gone. Shorter silences are the world's host at other work: it does not go on
+ * meanwhile, so what it last showed is still so. */
+enum { PLANT_INPUTS = 200, PLANT_OUTPUTS = 201, PLANT_FRESH_US = 2000000, PLANT_PERIOD_US = 50000 };
 
 struct plant {
     struct decoder decoder;
