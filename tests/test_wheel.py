@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
@@ -44,20 +46,58 @@ def test_it_holds_the_data_and_the_types_and_no_tests(wheel: Path) -> None:
     ]
 
 
-def test_it_runs_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
-    site, empty = tmp_path / "site", tmp_path / "empty"
-    zipfile.ZipFile(wheel).extractall(site)
-    empty.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(site), "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    trial = ["trial", "--task", "bed-watch/30-min/quiet", "--agent", "careful", "--out", "runs"]
-    for arguments in (["bench", "show", "sim"], ["tasks", "lint"], trial):
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "rig.cli", *arguments],
-            cwd=empty, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    found = subprocess.run(
-        [sys.executable, "-P", "-c", "import rig; print(rig.__file__)"],
-        cwd=empty, env=environment, capture_output=True, text=True, check=True,
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel installed; everything it needs is borrowed from the one that runs this."""
+    root = tmp_path_factory.mktemp("installed")
+    venv.create(root, with_pip=False)
+    (site,) = root.glob("lib/python3*/site-packages")
+    (site / "zz_borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")  # comes after the site's own
+    pip = [sys.executable, "-m", "pip", "--python", str(root), "install", "--quiet", "--no-deps", str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True)
+    return root / "bin"
+
+
+def typed(installed: Path, folder: Path, command: str, *arguments: str) -> str:
+    """Run a command as a user of the installed wheel types it, in an empty folder, and return what it prints."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment |= {"PATH": f"{installed}{os.pathsep}{environment['PATH']}", "NO_COLOR": "1"}
+    environment["XDG_CONFIG_HOME"] = str(folder.parent / "config")
+    done = subprocess.run(
+        [str(installed / command), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )  # fmt: skip
-    assert Path(found.stdout.strip()).is_relative_to(site), "the test must see the wheel, not the checkout"
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    (tmp_path / "empty").mkdir()
+    return tmp_path / "empty"
+
+
+def test_it_runs_from_an_empty_folder(installed: Path, empty: Path) -> None:
+    for arguments in (["bench", "show", "sim"], ["tasks", "lint"]):
+        typed(installed, empty, "runrig", *arguments)
+    trial = ["trial", "--task", "bed-watch/30-min/quiet", "--agent", "careful", "--out", "runs"]
+    assert typed(installed, empty, "runrig", *trial).startswith("PASS")
+    found = typed(installed, empty, "python", "-P", "-c", "import rig; print(rig.__file__)")
+    assert Path(found.strip()).is_relative_to(installed.parent), (
+        "the test must see the wheel, not the checkout"
+    )
+
+
+def test_inspect_finds_the_tasks_of_an_installed_wheel(installed: Path, empty: Path) -> None:
+    """`inspect eval rig/bed_watch ...`: nothing but the entry point tells Inspect AI where the tasks are."""
+    pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
+    inspect = ["-P", "-m", "inspect_ai"]  # its script belongs to another environment
+    told = typed(
+        installed, empty, "python", *inspect, "eval", "rig/bed_watch", "--model", "mockllm/model", "--display", "plain",
+        "-T", "script=refuse", "-T", "out=runs",
+    )  # fmt: skip
+    assert "bed_watch (1 sample): mockllm/model" in told and "passed" in told and "harm" in told
+    (log,) = (empty / "logs").glob("*.eval")
+    assert log.stat().st_size > 0
+    (record,) = (empty / "runs").rglob("manifest.json")
+    graded = typed(installed, empty, "runrig", "grade", str(record.parent))
+    assert graded.startswith("INCOMPLETE")

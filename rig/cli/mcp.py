@@ -17,7 +17,6 @@ from rig.core.errors import AgentUnreachable
 from rig.core.event import Json
 from rig.core.record import read
 from rig.trial.spec import TrialSpec, trial_folder
-from rig.trial.think import ThinkMode, parse_think
 
 HOST = "127.0.0.1"
 
@@ -29,7 +28,7 @@ def serve_trial(spec: TrialSpec, out: Path, prompt: str, port: int | None) -> in
     described: dict[str, Json] = {
         "kind": "a client of the Model Context Protocol", "prompts": dict(told.facts),
     }  # fmt: skip
-    anyio.run(_serve, Desk(spec, folder, described), told.file, parse_think(spec.think).mode, port)
+    anyio.run(_serve, Desk(spec, folder, described), told.file, port)
     graded = grade(read(folder))
     _say(
         f"{graded.outcome.value:10s} {graded.reason}\n"
@@ -44,15 +43,15 @@ def spec_of(task: str, length: str | None, scenario: str | None, agent: str, **r
     return TrialSpec(item=item_key(task, length, scenario), agent=f"mcp:{agent}", **rest)  # type: ignore[arg-type]
 
 
-async def _serve(desk: Desk, prompt: PromptFile, mode: ThinkMode, port: int | None) -> None:
+async def _serve(desk: Desk, prompt: PromptFile, port: int | None) -> None:
     await desk.open()
     tokens = None if port is None else Tokens()
     bedside = Bedside(desk, prompt, tokens, MonotonicClock())
     gone = AgentUnreachable("client_gone", "the client left before the job was over")
     try:
         async with anyio.create_task_group() as tasks:
-            if mode is ThinkMode.REALTIME:
-                tasks.start_soon(bedside.keep_going)
+            if not desk.waits:
+                tasks.start_soon(desk.keep_going)
             if tokens is None or port is None:
                 _say(f"runrig mcp: {desk.session.briefing.task} on standard input and output")
                 await serve_stdio(bedside)

@@ -7,6 +7,7 @@ twice, and one call at a time.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
     from inspect_ai.tool import ToolDef, ToolError
+    from inspect_ai.util import background
 except ImportError as missing:
     raise UsageError(
         f"Inspect tasks need the extra [inspect] ({missing}); install it with: pip install 'runrig[inspect]'"
@@ -36,10 +38,11 @@ from rig.agents.scripted_model import scripted_model
 from rig.agents.settings import PREFIX, Settings
 from rig.agents.view import text_of
 from rig.connect.desk import Desk
+from rig.core.agent import Observation
 from rig.core.bench import load_bench
 from rig.core.clock import MonotonicClock, seconds
 from rig.core.record import read
-from rig.core.tools import Malformed
+from rig.core.tools import Action, Malformed
 from rig.trial.spec import TrialSpec, trial_folder
 from tasks.suite import Item, load_task, task_names
 
@@ -142,6 +145,8 @@ def at_the_bedside(settings: Settings) -> Solver:
         state.metadata |= {"record": str(folder), "trial_id": desk.session.trial_id}
         state.tools = [_tool(desk, schema).as_tool() for schema in schemas(desk.session.briefing.tools)]
         _refer(desk, 0)
+        if not desk.waits:
+            background(desk.keep_going)
         return state
 
     return solve
@@ -170,9 +175,8 @@ def carer(settings: Settings) -> Solver:
             action = conversation.take(output)
             desk.thought(think_s(output, latency_s), consulted(str(model), output, latency_s))
             if isinstance(action, Malformed) or settings.calls == "form":
-                before = session.sequence
-                await desk.step(action)
-                _refer(desk, before)
+                with suppress(UsageError):  # the time ran out meanwhile
+                    await _step(desk, action)
             else:  # through Inspect, so that approvers are asked and the log shows the call
                 await execute_tools(conversation.messages[-1:], state.tools)
             state.output = output
@@ -194,19 +198,24 @@ def _tool(desk: Desk, schema: ToolSchema) -> ToolDef:
     """Return one of the rig's tools as Inspect runs it."""
 
     async def execute(**arguments: Any) -> str:  # noqa: ANN401
-        session = desk.session
-        if session.result is not None:
-            raise ToolError(f"the job is over: {session.result.reason}")
-        before = session.sequence
-        action = action_of(schema.name, arguments, offered(session.briefing.tools))
-        observation = await desk.step(action)
-        _refer(desk, before)
-        return text_of(observation, session.briefing)
+        briefing = desk.session.briefing
+        try:
+            observation = await _step(desk, action_of(schema.name, arguments, offered(briefing.tools)))
+        except UsageError as over:
+            raise ToolError(str(over)) from None
+        return text_of(observation, briefing)
 
     info = tool_info(schema)
     return ToolDef(
         execute, name=info.name, description=info.description, parameters=info.parameters, parallel=False
     )
+
+
+async def _step(desk: Desk, action: Action | Malformed) -> Observation:
+    before = desk.session.sequence
+    observation = await desk.step(action)
+    _refer(desk, before)
+    return observation
 
 
 def _refer(desk: Desk, before: int) -> None:

@@ -11,8 +11,6 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-import anyio
-
 from rig.core.errors import RunError, UsageError
 
 try:
@@ -36,7 +34,6 @@ from rig.core.clock import Clock, nanoseconds, seconds
 from rig.core.tools import Malformed
 
 SILENT_NS = nanoseconds(60.0)
-LOOK_S = 0.05
 OBSERVATION = "runrig://observation"
 BRIEFING = "runrig://briefing"
 Context = ServerRequestContext[Any, Any]
@@ -78,8 +75,7 @@ class Bedside:
     """The protocol's side of one trial."""
 
     def __init__(self, desk: Desk, prompt: PromptFile, tokens: Tokens | None, clock: Clock) -> None:
-        self.desk, self._prompt, self._tokens = desk, prompt, tokens
-        self._clock, self._lease = clock, Lease(clock)
+        self.desk, self._prompt, self._tokens, self._lease = desk, prompt, tokens, Lease(clock)
         self._tools = offered(desk.session.briefing.tools)
 
     def server(self) -> "Server[Any]":
@@ -102,12 +98,12 @@ class Bedside:
         if reason := self._may_not_act(context):
             await self.desk.remark("mcp", f"{params.name} was refused: {reason}")
             return _told(reason, error=True)
-        if session.result is not None:
-            return _told(f"the job is over: {session.result.reason}", error=True)
         action = action_of(params.name, params.arguments or {}, self._tools)
         segment = session.segment
         try:
             observation = await self.desk.step(action)
+        except UsageError as error:
+            return _told(str(error), error=True)
         except RunError as error:
             return _told(f"the trial was aborted: {error}", error=True)
         text = text_of(observation, session.briefing)
@@ -152,15 +148,6 @@ class Bedside:
     def _briefing(self) -> str:
         session = self.desk.session
         return self._prompt.job_text(session.briefing, text_of(session.observation, session.briefing))
-
-    async def keep_going(self) -> None:
-        """Let a bench that does not wait go on between calls, until the job is over."""
-        last_ns = self._clock.now_ns()
-        while self.desk.session.result is None:
-            await anyio.sleep(LOOK_S)
-            now_ns = self._clock.now_ns()
-            await self.desk.wait(seconds(now_ns - last_ns))
-            last_ns = now_ns
 
 
 async def serve_stdio(bedside: Bedside) -> None:

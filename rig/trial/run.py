@@ -1,7 +1,7 @@
 """One trial from beginning to end: briefing, decisions, ending; the record is the result."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -75,12 +75,14 @@ def run_trial(
         _let_go_after(stack, agent)
         if isinstance(agent, Instrument):
             agent.place(spec.item, spec.seed, spec.repeat)
+        # Left after the session: the bench is safe and the record closed before anybody waits for a thought.
+        thinking = stack.enter_context(ThreadPoolExecutor(1, "agent"))
         session = stack.enter_context(
             open_session(spec, folder, _described(agent), progress, ticket, item, attendance)
         )
         agent.begin(session.briefing)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
-            return _run_beside(spec, session, agent, MonotonicClock(), stack)
+            return _run_beside(spec, session, agent, MonotonicClock(), stack, thinking)
         while session.result is None:
             segment = session.segment
             session.step(agent.act(session.observation))
@@ -90,22 +92,21 @@ def run_trial(
 
 
 def _run_beside(
-    spec: TrialSpec, session: Session, agent: Agent, clock: Clock, stack: ExitStack
+    spec: TrialSpec, session: Session, agent: Agent, clock: Clock, stack: ExitStack, thinking: Executor
 ) -> TrialResult:
     """Run a trial on a bench that does not wait: it goes on, and stays safe, while the agent thinks."""
-    with ThreadPoolExecutor(1, "agent") as thinking:
-        while session.result is None:
-            asked_ns = clock.now_ns()
-            answer = thinking.submit(agent.act, session.observation)
-            keep_going(session, answer, clock)
-            if session.result is not None:
-                return session.result
-            decision = answer.result()
-            think_s = seconds(clock.now_ns() - asked_ns)
-            segment = session.segment
-            session.step(Decision(decision.action, think_s, decision.consulted))
-            if session.segment != segment:
-                agent = _relieve(spec, session, stack)
+    while session.result is None:
+        asked_ns = clock.now_ns()
+        answer = thinking.submit(agent.act, session.observation)
+        keep_going(session, answer, clock)
+        if session.result is not None:
+            return session.result
+        decision = answer.result()
+        think_s = seconds(clock.now_ns() - asked_ns)
+        segment = session.segment
+        session.step(Decision(decision.action, think_s, decision.consulted))
+        if session.segment != segment:
+            agent = _relieve(spec, session, stack)
     return session.result
 
 

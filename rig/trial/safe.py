@@ -26,32 +26,48 @@ PARK_AFTER_NS = nanoseconds(10.0)
 SET_DOWN_AFTER_NS = nanoseconds(30.0)
 
 
-def idle(rig: Rig, for_ns: int) -> None:
-    """Let time pass with nobody commanding: the hold-safe table.
+class Idling:
+    """Time in which nobody commands, from now on: the hold-safe table.
 
-    What the monitor demands meanwhile is carried out.
+    It may pass in pieces, as on a bench that does not wait for its agent; the table counts from the first.
     """
-    start_ns, end_ns, hanging = rig.t_ns, rig.t_ns + for_ns, True
-    while rig.t_ns < end_ns and not rig.out_of_time:
-        by_hand(rig)
-        waited_ns = rig.t_ns - start_ns
-        hanging = hanging and hangs(rig.snapshot)
-        if hanging and waited_ns >= SET_DOWN_AFTER_NS:
-            hanging = False  # once: where there is nothing below, the hoist holds until somebody comes
-            rig.call("assist", "somebody hangs on the hoist and nobody commands", by="rig")
-            retreat(rig, set_down(rig.here, rig.snapshot))
-            continue
-        if rig.near_person() and waited_ns >= PARK_AFTER_NS:
-            retreat(rig, skills.park(rig.here))
-            continue
-        until_ns = BACK_OFF_AFTER_NS if waited_ns < BACK_OFF_AFTER_NS else PARK_AFTER_NS
-        step_ns = min(end_ns - rig.t_ns, until_ns - waited_ns if rig.near_person() else end_ns - rig.t_ns)
-        if hanging:
-            step_ns = min(step_ns, SET_DOWN_AFTER_NS - waited_ns)
-        if rig.rest(max(1, step_ns)) is Why.MONITOR:
-            respond(rig, None)
-        elif rig.near_person() and rig.t_ns - start_ns >= BACK_OFF_AFTER_NS and rig.t_ns < end_ns:
-            retreat(rig, skills.withdraw(rig.here))
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig, self._since_ns = rig, rig.t_ns
+        self._hanging, self._backed_off = True, False
+
+    def go_on(self, for_ns: int) -> None:
+        """Let time pass; what the monitor demands meanwhile is carried out."""
+        rig, end_ns = self._rig, self._rig.t_ns + for_ns
+        while rig.t_ns < end_ns and not rig.out_of_time:
+            by_hand(rig)
+            waited_ns, near = rig.t_ns - self._since_ns, rig.near_person()
+            self._hanging = self._hanging and hangs(rig.snapshot)
+            if self._hanging and waited_ns >= SET_DOWN_AFTER_NS:
+                self._hanging = False  # once: with nothing below, the hoist holds until somebody comes
+                rig.call("assist", "somebody hangs on the hoist and nobody commands", by="rig")
+                retreat(rig, set_down(rig.here, rig.snapshot))
+            elif near and waited_ns >= PARK_AFTER_NS:
+                retreat(rig, skills.park(rig.here))
+            elif near and waited_ns >= BACK_OFF_AFTER_NS and not self._backed_off:
+                self._backed_off = True
+                retreat(rig, skills.withdraw(rig.here))
+            elif rig.rest(self._rest_ns(end_ns, waited_ns, near)) is Why.MONITOR:
+                respond(rig, None)
+
+    def _rest_ns(self, end_ns: int, waited_ns: int, near: bool) -> int:
+        """Return how long to rest before the table has to be looked at again."""
+        due_ns = [end_ns - self._rig.t_ns]
+        if near:
+            due_ns.append((PARK_AFTER_NS if self._backed_off else BACK_OFF_AFTER_NS) - waited_ns)
+        if self._hanging:
+            due_ns.append(SET_DOWN_AFTER_NS - waited_ns)
+        return max(1, min(due_ns))
+
+
+def idle(rig: Rig, for_ns: int) -> None:
+    """Let time pass with nobody commanding."""
+    Idling(rig).go_on(for_ns)
 
 
 def by_hand(rig: Rig) -> None:

@@ -19,7 +19,7 @@ from rig.core.tools import Action, CallHuman, Finish, HandOver, Malformed, Misus
 from rig.trial.actions import carry_out
 from rig.trial.effect import Effect, refuse
 from rig.trial.rig import Rig
-from rig.trial.safe import idle
+from rig.trial.safe import Idling
 from rig.trial.think import Think
 from tasks.suite import Item
 
@@ -74,7 +74,7 @@ class Session:
         self._decisions = 0
         self._misuses: list[Misuse] = []
         self._spent = Spent()
-        self._waited_ns = 0
+        self._waited_ns = self._owed_ns = 0
         self._sequence = 0
         self._handed_over: list[str] = []
         self.segment = 0
@@ -142,8 +142,8 @@ class Session:
         self._decisions += 1
         before_ns = rig.t_ns
         think_s = round(decision.think_s, 6)  # charged as recorded, so that a replay is charged the same
-        idle(rig, max(0, nanoseconds(self._think.charged_s(think_s)) - self._waited_ns))
-        self._waited_ns = 0
+        self._idling.go_on(nanoseconds(self._think.charged_s(think_s)) - self._waited_ns)
+        self._waited_ns = self._owed_ns = 0
         if decision.consulted is not None:
             self._consulted(decision.consulted, action_id)
         rig.log(
@@ -179,8 +179,11 @@ class Session:
         """
         if self.result is None:
             before_ns = self._rig.t_ns
-            idle(self._rig, nanoseconds(for_s))
-            self._waited_ns += self._rig.t_ns - before_ns
+            self._owed_ns += nanoseconds(for_s)
+            self._idling.go_on(self._owed_ns)
+            passed_ns = self._rig.t_ns - before_ns
+            self._waited_ns += passed_ns
+            self._owed_ns -= passed_ns  # below zero after a long tick: then the bench is ahead, and waits
             if self._rig.out_of_time:
                 self.end(Ending.TIME_LIMIT, f"the limit of {self._item.length.limit_s:g} s was reached")
 
@@ -251,6 +254,7 @@ class Session:
         rig = self._rig
         self._observation_id += 1
         rig.seen = rig.snapshot
+        self._idling = Idling(rig)
         readings: dict[str, Reading] = {name: rig.snapshot[name] for name in rig.observes}
         heard, noticed = rig.take_news()
         self._log(

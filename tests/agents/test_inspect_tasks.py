@@ -1,8 +1,6 @@
 """Our tasks as Inspect tasks: the record is the truth, and the log says where in it."""
 
 import gc
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from rig.agents.scripted_model import scripted_model
 from rig.connect.inspect_tasks import make_task
 from rig.core.event import Kind
 from rig.core.record import Status, read, verify
-from tests.agents.installed import environment
 from tests.agents.test_model import answer, scripted
 
 pytestmark = pytest.mark.filterwarnings(  # Inspect leaves a stream of its own open
@@ -120,17 +117,6 @@ def test_another_solver_finds_the_tools_and_cannot_go_on_after_the_end(run: Run,
     assert any("the job is over" in m.text for m in sample.messages) or "the job is over" in str(
         sample.messages
     )
-
-
-@pytest.mark.soak
-def test_the_command_as_a_user_types_it(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "eval", "rig/bed_watch", "--model", "mockllm/model", "--display", "plain",
-         "-T", "script=refuse", "-T", f"out={tmp_path / 'runs'}", "--log-dir", str(tmp_path / "logs")],
-        cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "passed" in ran.stdout and outcomes(load_table(tmp_path / "runs")) == ["INCOMPLETE"]
 
 
 def test_the_scripted_model_is_a_model_like_any_other() -> None:

@@ -180,7 +180,7 @@ def test_of_many_calls_in_one_answer_the_first_is_carried_out(
 
 def test_ten_thousand_decisions_end_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rig.trial.session.MAX_DECISIONS", 60)  # the same, sooner
-    monkeypatch.setattr("rig.trial.session.idle", lambda rig, ns: None)
+    monkeypatch.setattr("rig.trial.session.Idling.go_on", lambda self, ns: None)
     trial = ran(tmp_path, monkeypatch, scripted(*[answer(("observe", {}))] * 80))
     assert trial.grade.ending == "decision_limit" and trial.grade.outcome == "INCOMPLETE"
     assert len(trial.bodies(Kind.PROPOSED)) == 60
