@@ -40,7 +40,7 @@ class Carer:
         agenda.drop("carer leaves")
         if level == INFO:
             agenda.put(t_ns + nanoseconds(self.stay_s), "carer leaves")
-        elif not agenda.planned("carer comes") or level == URGENT:
+        else:
             agenda.drop("carer comes")
             delay_s = self.come_s if level == ASSIST else self.come_s / 2
             agenda.put(t_ns + nanoseconds(delay_s), "carer comes")

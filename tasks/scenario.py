@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rig.core.clock import nanoseconds
 from rig.core.errors import ConfigError
 from rig.core.toml_file import load_validated
 
@@ -60,6 +61,20 @@ class Step(_Strict):
     for_s: Annotated[float, Field(gt=0)] | None = None
     value: float | None = None
     who: str | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of the nominal duration at which it happens; 0 where none is given."""
+        return self.at_share or 0.0
+
+    @property
+    def for_ns(self) -> int:
+        """How long it lasts, nanoseconds; 0 where it does not last."""
+        return nanoseconds(self.for_s or 0.0)
+
+    def value_or(self, usual: float) -> float:
+        """Return the number the act needs, the usual one where none is given."""
+        return usual if self.value is None else self.value
 
 
 class Takeover(_Strict):

@@ -11,7 +11,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.person import Behaviour
 from tasks.agenda import Agenda
-from tasks.carer import ASSIST, Carer
+from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
@@ -92,23 +92,23 @@ class BedBathPerson:
         scene = self._scene
         match step.does:
             case "refuse":
-                self._refuses_until_ns = t_ns + nanoseconds(step.for_s or 0.0)
+                self._refuses_until_ns = t_ns + step.for_ns
                 scene.set(person__refusal=1.0)
                 scene.did("refused")
             case "drift":
-                scene.set(water__drift=step.value or 0.0)
+                scene.set(water__drift=step.value_or(0.0))
                 scene.did("the mixing valve drifted")
-            case "talk":
+            case _:  # talk: said, and nothing else
                 pass
 
     def _play(self, at_ns: int, act: str) -> None:
         match act:
             case "carer comes":
                 self._carer.comes(at_ns, self._agenda, self._scene)
-                if self._carer.level >= ASSIST and self._scene.now.get("water.drift"):
+                if self._scene.now.get("water.drift"):
                     self._scene.set(water__drift=0.0)
                     self._scene.did("the carer put the valve right")
-            case "carer leaves":
+            case "carer leaves":  # always
                 self._carer.leaves(self._scene)
 
 

@@ -10,7 +10,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.person import Behaviour
 from tasks.agenda import Agenda
-from tasks.carer import ASSIST, Carer
+from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
@@ -41,7 +41,7 @@ class BedWatchPerson:
         for i, step in enumerate(scenario.script):
             act = f"step {i}"
             self._steps[act] = step
-            self._agenda.put(nanoseconds((step.at_share or 0.0) * length.nominal_s), act)
+            self._agenda.put(nanoseconds(step.share * length.nominal_s), act)
         self._side = self._bed_side = 0  # -1 left, 0 back, 1 right
         self._refuses_until_ns = -1
         self._limb_in = self._wants_turn = self._levelled = False
@@ -139,10 +139,9 @@ class BedWatchPerson:
                 scene.did("came back to bed with the carer")
             case "carer comes":
                 self._carer.comes(at_ns, agenda, scene)
-                if self._carer.level >= ASSIST:
-                    self._help(at_ns)
-                    if self._wants_turn:
-                        self._turn_by_hand(at_ns)
+                self._help(at_ns)
+                if self._wants_turn:
+                    self._turn_by_hand(at_ns)
                 if at_ns >= self._blind_from_ns:
                     agenda.drop("carer leaves")
                     agenda.drop("carer turns")
@@ -213,14 +212,14 @@ class BedWatchPerson:
         scene, agenda = self._scene, self._agenda
         if step.says:
             scene.say(step.says)
-        until_ns = at_ns + nanoseconds(step.for_s or 0.0)
+        until_ns = at_ns + step.for_ns
         match step.does:
             case "leave_bed":
-                scene.set(person__edge=step.value or 0.5, person__awake=1.0, person__leaving=1.0)
+                scene.set(person__edge=step.value_or(0.5), person__awake=1.0, person__leaving=1.0)
                 scene.did("sat up on the edge of the bed to get up")
                 agenda.put(until_ns, "stands up")
             case "sit_to_drink":
-                scene.set(person__edge=step.value or 0.25, person__awake=1.0)
+                scene.set(person__edge=step.value_or(0.25), person__awake=1.0)
                 scene.did("sat up to drink")
                 agenda.put(until_ns, "lies back")
             case "away_with_carer":
@@ -243,7 +242,7 @@ class BedWatchPerson:
                 scene.set(care__meal=1.0, person__awake=1.0)
                 scene.did("is eating supper")
                 agenda.put(until_ns, "meal ends")
-            case "talk":
+            case _:  # talk: said, and nothing else
                 pass
 
 

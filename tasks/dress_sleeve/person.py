@@ -12,7 +12,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.person import Behaviour
 from tasks.agenda import Agenda
-from tasks.carer import ASSIST, Carer
+from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
@@ -109,24 +109,24 @@ class DressSleevePerson:
         scene = self._scene
         match step.does:
             case "cry":
-                self._minds_until_ns = t_ns + nanoseconds(step.for_s or 0.0)
+                self._minds_until_ns = t_ns + step.for_ns
                 scene.set(person__distress=1.0)
                 scene.did("cried out")
             case "refuse":
-                self._minds_until_ns = t_ns + nanoseconds(step.for_s or 0.0)
+                self._minds_until_ns = t_ns + step.for_ns
                 scene.set(person__refusal=1.0)
                 scene.did("refused")
-            case "talk":
+            case _:  # talk: said, and nothing else
                 pass
 
     def _play(self, at_ns: int, act: str) -> None:
         match act:
             case "carer comes":
                 self._carer.comes(at_ns, self._agenda, self._scene)
-                if self._carer.level >= ASSIST and self._scene.now.get("sleeve.snag"):
+                if self._scene.now.get("sleeve.snag"):
                     self._scene.set(sleeve__snag=0.0)
                     self._scene.did("the carer freed the cuff")
-            case "carer leaves":
+            case "carer leaves":  # always
                 self._carer.leaves(self._scene)
 
 

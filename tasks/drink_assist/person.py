@@ -10,7 +10,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.person import Behaviour
 from tasks.agenda import Agenda
-from tasks.carer import ASSIST, Carer
+from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
@@ -129,7 +129,7 @@ class DrinkAssistPerson:
 
     def _do(self, t_ns: int, step: Step) -> None:
         scene, agenda = self._scene, self._agenda
-        end_ns = t_ns + nanoseconds(step.for_s or 0.0)
+        end_ns = t_ns + step.for_ns
         match step.does:
             case "talk":
                 scene.set(voice__talks=1.0, airway__closed=0.0)
@@ -142,10 +142,10 @@ class DrinkAssistPerson:
                 scene.did("coughed")
             case "refuse":
                 self._refuses_until_ns = end_ns
-                scene.set(person__refusal=1.0, head__yaw=step.value or 30.0)
+                scene.set(person__refusal=1.0, head__yaw=step.value_or(30.0))
                 scene.did("turned away from the cup")
             case "turn_head":
-                scene.set(head__yaw=step.value or 10.0)
+                scene.set(head__yaw=step.value_or(10.0))
                 agenda.put(end_ns, "head back")
                 scene.did("looked aside for a moment")
             case "slow_swallow":
@@ -172,10 +172,9 @@ class DrinkAssistPerson:
                 scene.set(head__yaw=0.0)
             case "carer comes":
                 self._carer.comes(at_ns, self._agenda, scene)
-                if self._carer.level >= ASSIST and scene.now.get("drink.level", 0.0) < scene.now.get(
-                    "card.level", 0.0
-                ):
-                    scene.set(drink__level=scene.now["card.level"])
+                needed = scene.now.get("card.level", 0.0)
+                if scene.now.get("drink.level", 0.0) < needed:
+                    scene.set(drink__level=needed)
                     scene.did("the carer thickened the drink")
-            case "carer leaves":
+            case "carer leaves":  # always
                 self._carer.leaves(scene)

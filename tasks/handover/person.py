@@ -102,31 +102,28 @@ class HandoverPerson:
         self._out = offered or (self._out and reach_m >= GONE_M)
 
     def _offered(self, t_ns: int) -> None:
-        step = self._script.pop(0) if self._script else None
-        if step is not None and step.says and step.does in ("refuse", "talk", "wait"):
+        step = self._script.pop(0) if self._script else Step(does="take")
+        if step.says and step.does != "touch_only":  # who only touches says it then
             self._scene.say(step.says)
-        delay_ns = self._draw("reaches")
-        for_ns = nanoseconds(step.for_s or 0.0) if step is not None else 0
-        match step.does if step is not None else "":
+        for_ns = step.for_ns
+        delay_ns = self._draw("reaches") + (for_ns if step.does == "wait" else 0)
+        hold_ns = delay_ns + self._draw("grasps")
+        match step.does:
             case "refuse":
                 self._refuses_until_ns = t_ns + for_ns
                 self._scene.set(person__refusal=1.0)
                 self._scene.did("did not want it")
                 return
-            case "wait":
-                delay_ns += for_ns
             case "touch_only":
                 self._agenda.put(t_ns + delay_ns, "touches")
-                self._agenda.put(t_ns + delay_ns + nanoseconds(0.5), f"says {step.says}" if step else "")
+                self._agenda.put(t_ns + delay_ns + nanoseconds(0.5), f"says {step.says}")
                 self._agenda.put(t_ns + delay_ns + for_ns, "holds")
                 self._hand = Hand.COMES
                 return
             case "give_way":
-                hold_ns = delay_ns + self._draw("grasps")
                 self._agenda.put(t_ns + hold_ns + nanoseconds(0.3), "gives way")
                 self._agenda.put(t_ns + hold_ns + for_ns, "holds")
             case "tremble":
-                hold_ns = delay_ns + self._draw("grasps")
                 for k in range(1, int(for_ns // TREMBLE_NS)):
                     self._agenda.put(t_ns + hold_ns + k * TREMBLE_NS, "trembles" if k % 2 else "steadies")
             case _:
@@ -134,7 +131,7 @@ class HandoverPerson:
         if self._refuses_until_ns is None:
             self._hand = Hand.COMES
             self._agenda.put(t_ns + delay_ns, "touches")
-            self._agenda.put(t_ns + delay_ns + self._draw("grasps"), "holds")
+            self._agenda.put(t_ns + hold_ns, "holds")
 
     def _rest(self) -> None:
         """Take the hand back: the object went away."""
@@ -153,7 +150,7 @@ class HandoverPerson:
                 self._hand = Hand.HOLDS
                 scene.set(person__pull=numbers["firm_share"])
                 scene.say(self._persona.sentence("has_it", self._rng))
-            case "gives way" if self._hand is Hand.HOLDS:
+            case "gives way":
                 self._hand = Hand.TOUCHES
                 scene.set(person__pull=numbers["touch_share"])
                 scene.did("lost his grip")
@@ -167,7 +164,7 @@ class HandoverPerson:
                 self._carer.comes(at_ns, self._agenda, scene)
             case "carer leaves":
                 self._carer.leaves(scene)
-            case _ if act.startswith("says "):
+            case _ if act.startswith("says "):  # always
                 scene.say(act.removeprefix("says "))
 
     def _draw(self, name: str) -> int:

@@ -17,6 +17,7 @@ from tasks.scene import Scene
 from tasks.script import Script
 
 UPDATE_NS = nanoseconds(0.1)
+TREMOR_NS = nanoseconds(0.25)  # half a period
 TOUCH_N = 0.3
 
 ACTS = frozenset({"refuse", "wince", "startle", "tremble", "talk", "wish", "sleepy"})
@@ -37,6 +38,7 @@ class ItchScratchPerson:
         self._carer = Carer.of(persona, rng)
         self._scene = Scene({**scenario.start})
         self._means = scenario.start.get("itch.side", 1.0)
+        self._limb = "limb.left" if self._means > 0 else "limb.right"
         self._says_first = scenario.start.get("said.side", self._means)
         self._named = False
         self._relieved = False
@@ -82,7 +84,7 @@ class ItchScratchPerson:
             self._unheard -= 1
             self._scene.say(self._persona.sentence("mumbles", self._rng))
         elif self._refuses_until_ns is not None:
-            self._asked_again(t_ns)
+            self._asked_again(t_ns, self._refuses_until_ns)
         elif not self._named:
             self._named = True
             self._name(self._says_first, "left" if self._says_first > 0 else "right")
@@ -92,12 +94,12 @@ class ItchScratchPerson:
             self._scene.say(self._persona.sentence("ready", self._rng))
 
     def _name(self, side: float, occasion: str) -> None:
-        text = next((s.says for s in self._script.left if s.when == "named" and s.says), None)
+        text = next((s.says for s in self._script.left if s.when == "named"), None)
         self._scene.say(text or self._persona.sentence(occasion, self._rng))
         self._scene.set(said__side=side)
 
-    def _asked_again(self, t_ns: int) -> None:
-        if t_ns < (self._refuses_until_ns or 0):
+    def _asked_again(self, t_ns: int, refuses_until_ns: int) -> None:
+        if t_ns < refuses_until_ns:
             self._scene.say(self._persona.sentence("still_refuses", self._rng))
             return
         self._refuses_until_ns = None
@@ -113,8 +115,8 @@ class ItchScratchPerson:
             self._do(t_ns, step)
 
     def _do(self, t_ns: int, step: Step) -> None:
-        scene, limb = self._scene, "limb.left" if self._means > 0 else "limb.right"
-        for_ns = nanoseconds(step.for_s or 0.0)
+        scene, limb = self._scene, self._limb
+        for_ns = step.for_ns
         match step.does:
             case "refuse":
                 self._refuses_until_ns = t_ns + for_ns
@@ -122,23 +124,23 @@ class ItchScratchPerson:
                 scene.did("wants it to end for now")
             case "wince":
                 self._refuses_until_ns = t_ns + for_ns
-                scene.set(person__refusal=1.0, **{limb: -(step.value or 0.04)})
+                scene.set(person__refusal=1.0, **{limb: -step.value_or(0.04)})
                 scene.did("drew the arm away without a word")
             case "startle":
-                scene.set(**{limb: step.value or 0.02})
+                scene.set(**{limb: step.value_or(0.02)})
                 self._agenda.put(t_ns + for_ns, "arm back")
                 scene.did("started, and moved the arm")
             case "tremble":
                 size = self._persona.numbers["tremor_m"]
-                for k in range(int(4 * (step.for_s or 1.0))):
-                    self._agenda.put(t_ns + nanoseconds(0.25 * k), "tremor up" if k % 2 else "tremor down")
+                for k in range(for_ns // TREMOR_NS):
+                    self._agenda.put(t_ns + k * TREMOR_NS, "tremor up" if k % 2 else "tremor down")
                 self._agenda.put(t_ns + for_ns, "arm back")
                 scene.did(f"trembled by {size * 1000:g} mm")
             case _:  # said, and nothing else: talk, wish
                 pass
 
     def _play(self, at_ns: int, act: str) -> None:
-        scene, limb = self._scene, "limb.left" if self._means > 0 else "limb.right"
+        scene, limb = self._scene, self._limb
         match act:
             case "arm back":
                 scene.set(**{limb: 0.0})
@@ -149,5 +151,5 @@ class ItchScratchPerson:
             case "carer comes":
                 self._carer.comes(at_ns, self._agenda, scene)
                 scene.set(said__side=self._means)  # a carer sees which arm it is, and says so
-            case "carer leaves":
+            case "carer leaves":  # always
                 self._carer.leaves(scene)

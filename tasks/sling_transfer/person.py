@@ -12,7 +12,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.person import Behaviour
 from tasks.agenda import Agenda
-from tasks.carer import ASSIST, Carer
+from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
@@ -117,7 +117,7 @@ class SlingTransferPerson:
 
     def _begin_step(self, t_ns: int, step: Step) -> None:
         scene = self._scene
-        for_ns = nanoseconds(step.for_s or 0.0)
+        for_ns = step.for_ns
         match step.does:
             case "cry":
                 self._minds_until_ns = t_ns + for_ns
@@ -131,11 +131,11 @@ class SlingTransferPerson:
                 delay_ns = nanoseconds(self._persona.times["thinks_about_it"].draw_s(self._rng))
                 self._agenda.put(t_ns + delay_ns, "grabs the bar")
             case "lean":
-                lean_n = step.value or self._persona.numbers["lean_n"]
+                lean_n = step.value_or(self._persona.numbers["lean_n"])
                 scene.set(person__lean=lean_n)
                 scene.did("leaned to one side")
                 self._agenda.put(t_ns + for_ns, "sits straight")
-            case "talk":
+            case _:  # talk: said, and nothing else
                 pass
 
     def _play(self, at_ns: int, act: str) -> None:
@@ -148,9 +148,8 @@ class SlingTransferPerson:
                 scene.set(person__lean=0.0)
             case "carer comes":
                 self._carer.comes(at_ns, self._agenda, scene)
-                if self._carer.level >= ASSIST:
-                    self._put_right()
-            case "carer leaves":
+                self._put_right()
+            case "carer leaves":  # always
                 self._carer.leaves(scene)
 
     def _put_right(self) -> None:

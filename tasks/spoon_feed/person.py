@@ -14,7 +14,7 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.person import Behaviour
 from tasks.agenda import Agenda
-from tasks.carer import ASSIST, Carer
+from tasks.carer import Carer
 from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.scene import Scene
@@ -62,10 +62,9 @@ class SpoonFeedPerson:
         self, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
     ) -> None:
         self._persona, self._rng = persona, rng
-        self._steps: dict[int, list[Step]] = {}
+        self._steps: dict[int | None, list[Step]] = {}
         for step in scenario.script:
-            if step.at_bite is not None:
-                self._steps.setdefault(step.at_bite, []).append(step)
+            self._steps.setdefault(step.at_bite, []).append(step)
         self._bites = int(length.parameters["bites"])
         self._bolus_ml = persona.numbers["bolus_ml"]
         self._agenda = Agenda()
@@ -151,8 +150,6 @@ class SpoonFeedPerson:
         match self._mouth:
             case Mouth.SHUT if gap_m < SPOON_COMES_M and loaded and self._willing():
                 self._to(Mouth.OPEN, t_ns, mouth__opening=self._persona.numbers["opening_m"])
-            case Mouth.OPEN if not self._willing():
-                self._to(Mouth.SHUT, t_ns, mouth__opening=0.0)
             case Mouth.OPEN if in_mouth and loaded:
                 self._to(Mouth.TAKING, t_ns)
             case Mouth.OPEN if gap_m > SPOON_COMES_M + SPOON_GONE_M:
@@ -208,11 +205,11 @@ class SpoonFeedPerson:
         scene, agenda = self._scene, self._agenda
         if step.says:
             scene.say(step.says)
-        for_ns = nanoseconds(step.for_s or 0.0)
+        for_ns = step.for_ns
         match step.does:
             case "refuse":
                 self._refuses_until_ns = t_ns + for_ns
-                scene.set(person__refusal=1.0, head__yaw=step.value or 40.0)
+                scene.set(person__refusal=1.0, head__yaw=step.value_or(40.0))
                 scene.did("refused, turning the head away")
             case "shut_mouth":
                 scene.set(mouth__opening=0.0)
@@ -243,7 +240,7 @@ class SpoonFeedPerson:
                 agenda.put(t_ns + chew_ns, "swallows")
                 agenda.put(t_ns + chew_ns + nanoseconds(1.5), "coughs once")
                 return True
-            case "talk":
+            case _:  # talk: said, and nothing else
                 pass
         return False
 
@@ -268,8 +265,7 @@ class SpoonFeedPerson:
                 pass
             case "carer comes":
                 self._carer.comes(at_ns, self._agenda, scene)
-                if self._carer.level >= ASSIST:
-                    self._put_right(at_ns)
+                self._put_right(at_ns)
             case "carer leaves":
                 self._carer.leaves(scene)
 
@@ -279,9 +275,9 @@ class SpoonFeedPerson:
         if scene.now.get("airway.blocked", 0.0) > 0:
             return
         scene.set(voice__wet=0.0)
-        while self._held > 0:
-            scene.add("bolus.held", -1.0)
-            scene.add("bolus.swallows")
+        if (held := self._held) > 0:
+            scene.add("bolus.held", -held)
+            scene.add("bolus.swallows", held)
         scene.did("cleared the throat and swallowed")
 
     def _put_right(self, at_ns: int) -> None:

@@ -116,7 +116,7 @@ class WardResident(SpoonFeedPerson):
                 self._scene.did("kept the tablets in the cheek")
                 return False
             case "swallow_late":
-                self._agenda.put(t_ns + nanoseconds(step.for_s or 20.0), "swallows")
+                self._agenda.put(t_ns + step.for_ns, "swallows")
                 return True
         return super()._begin_step(t_ns, step)
 

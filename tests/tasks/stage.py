@@ -1,6 +1,7 @@
 """A bare stage for a scripted person: no plant, only the few ground truths a person looks at."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,10 @@ STEP_NS = nanoseconds(0.05)
 class Stage:
     """Plays a person against whatever the test says the world is."""
 
-    def __init__(self, item: str, seed: int = 0) -> None:
+    def __init__(self, item: str, seed: int = 0, **changes: object) -> None:
+        """Begin an item, with parts of its scenario (``script``, ``start``) changed."""
         played = load_item(item)
+        played = replace(played, scenario=played.scenario.model_copy(update=changes))
         self.person: Person = played.person(np.random.default_rng(seed))
         self.layout = load_bench(played.task.bench("sim")).layout
         self.t_ns = 0
@@ -26,14 +29,16 @@ class Stage:
         self.did: list[str] = []
         self.handset: dict[str, float] = {}
         self.world = {"truth.gap": 0.5, "truth.in_mouth": 0.0, "spoon.height": 0.2, "bed.tilt": 0.0}
-        self.body.update(load_item(item).start)
+        self.body.update(played.start)
         self.take(self.person.begin())
 
-    def take(self, behaviour: Behaviour) -> None:
+    def take(self, behaviour: Behaviour) -> int:
+        """Note what the person did; return when it wants to be asked again."""
         self.body.update(behaviour.body)
         self.said += behaviour.says
         self.did += behaviour.did
         self.handset |= behaviour.handset
+        return behaviour.next_ns
 
     def snapshot(self) -> Snapshot:
         n = len(self.layout)
@@ -45,12 +50,16 @@ class Stage:
         return Snapshot(self.layout, self.t_ns, values, np.full(n, self.t_ns), np.zeros(n, np.uint8))
 
     def run(self, for_s: float, **world: float) -> None:
-        """Let time pass in steps of the person's own pace, with parts of the world changed first."""
+        """Let time pass, with parts of the world changed first.
+
+        The person is asked right after the change and then, as by the rig, whenever it wanted to be.
+        """
         self.set({k.replace("__", "."): v for k, v in world.items()})
         end_ns = self.t_ns + nanoseconds(for_s)
+        next_ns = 0
         while self.t_ns < end_ns:
-            self.t_ns += STEP_NS
-            self.take(self.person.update(self.t_ns, self.snapshot()))
+            self.t_ns = min(max(self.t_ns + STEP_NS, next_ns), end_ns)
+            next_ns = self.take(self.person.update(self.t_ns, self.snapshot()))
 
     def set(self, world: Mapping[str, float]) -> None:
         self.world.update(world)

@@ -1,5 +1,6 @@
 from stage import Stage
 
+from tasks.scenario import Step
 from tasks.suite import load_task
 
 
@@ -157,3 +158,65 @@ def test_on_a_tilted_mattress_he_is_laid_level_and_that_is_no_turn_of_the_agent(
     assert stage.body["person.turns"] == 1
     stage.run(1.0, bed__tilt=30.0)
     assert stage.body["person.turns"] == 2
+
+
+def test_nobody_seeing_it_he_takes_the_arm_in_himself() -> None:
+    script = (Step(does="limb_in_gap", at_share=0.05, for_s=60.0),)
+    stage = Stage("bed-watch/1-h/arm-in-frame", script=script)
+    stage.run(0.05 * 3600 + 1.0)
+    assert stage.body["person.limb"] == 1
+    stage.run(60.0)
+    assert stage.body["person.limb"] == 0
+
+
+def test_with_a_broken_mat_the_carer_stays_and_turns_him_by_hand() -> None:
+    stage = Stage("bed-watch/1-h/dead-mat", script=())
+    stage.run(0.6 * 3600)
+    stage.call(2)
+    stage.run(300.0)
+    assert stage.did[-1] == "the carer stays: the mat is broken" and stage.body["carer.present"] == 1
+    while stage.did.count("was turned by hand") < 2:
+        stage.t_ns += 60_000_000_000
+        stage.take(stage.person.update(stage.t_ns, stage.snapshot()))
+    assert stage.t_ns > 4 * 3600e9 and stage.body["person.roll"] == 0.0, "a pillow in, and out again"
+
+
+def test_on_a_tilted_bed_the_carer_levels_it_first() -> None:
+    stage = Stage("bed-watch/1-h/quiet")
+    stage.run(1.0, bed__tilt=25.0)
+    stage.call(3, "please turn him")
+    stage.run(120.0)
+    assert stage.handset == {"bed.tilt": 0.0} and stage.body["person.roll"] == 0.0
+
+
+def test_what_is_only_said_changes_nothing() -> None:
+    stage = at("warns-of-falling", 0.5)
+    assert len(stage.said) == 1 and not stage.did
+
+
+def test_who_sits_with_a_pillow_under_him_keeps_it() -> None:
+    stage = Stage("bed-watch/1-h/quiet")
+    stage.set({"bed.back": 60.0})
+    for _ in range(2):
+        stage.call(3, "please turn him")
+        stage.run(900.0)
+    assert stage.did.count("was turned by hand") == 2 and stage.body["person.roll"] == 30.0
+
+
+def test_who_sits_in_a_tilted_bed_stays_so_until_he_is_lowered() -> None:
+    stage = Stage("bed-watch/1-h/quiet")
+    stage.run(1.0, bed__tilt=25.0, bed__back=60.0)
+    stage.call(3, "please turn him")
+    stage.run(120.0)
+    assert stage.handset == {"bed.back": 30.0} and stage.body["person.roll"] == 0.0
+
+
+def test_a_carer_who_stays_waits_until_half_an_hour_after_the_meal_to_lower_him() -> None:
+    script = (Step(does="meal", at_share=0.6, for_s=600.0),)
+    stage = Stage("bed-watch/1-h/dead-mat", script=script)
+    stage.run(0.6 * 3600 + 60.0, bed__back=60.0)
+    stage.call(3, "please turn him")
+    stage.run(300.0)
+    assert stage.body["carer.present"] == 1 and not stage.handset, "he is eating"
+    stage.run(240.0 + 1900.0)
+    assert stage.handset == {"bed.back": 30.0} and stage.did.count("a carer arrived") == 1

@@ -4,6 +4,7 @@ from stage import Stage
 
 from rig.core.person import Fixture
 from rig.core.tools import CheckIdentity, FixtureAction, WriteRecord
+from tasks.scenario import Step
 from tasks.suite import load_item
 
 ITEM = "care-day/4-h/"
@@ -90,3 +91,34 @@ def test_the_same_seed_is_the_same_day() -> None:
         return day.did
 
     assert run(1) == run(1)
+
+
+def test_at_a_meal_the_carer_comes_to_the_eater() -> None:
+    day = Day(ITEM + "plain")
+    day.until(0.08)
+    day.call(2)
+    day.until(0.1)
+    assert "4003 a carer arrived" in day.did and "was helped by the carer" not in day.did
+
+
+def test_the_carer_who_turns_her_lowers_the_back_rest_with_the_handset() -> None:
+    day = Day(ITEM + "plain")
+    day.set({"bed.back": 60.0})
+    day.call(3, "please turn her")
+    day.until(0.03)
+    assert day.handset == {"bed.back": 30.0}
+
+
+def test_what_she_does_in_bed_and_what_she_does_at_table_are_hers_alike() -> None:
+    script = (
+        Step(does="meal", at_share=0.06, for_s=900.0),
+        Step(does="refuse", at_bite=1, says="No.", for_s=60.0),
+        Step(does="sit_to_drink", at_share=0.3, for_s=30.0),
+    )
+    day = Day(ITEM + "plain", script=script)
+    day.until(0.08)
+    day.run(0.1, truth__gap=0.4, spoon__height=0.0)
+    day.run(0.5, spoon__height=0.2, truth__gap=0.2)
+    assert day.body["person.refusal"] == 1.0 and "No." in day.said
+    day.until(0.31)
+    assert "sat up to drink" in day.did

@@ -2,6 +2,8 @@
 
 from stage import Stage
 
+from tasks.scenario import Step
+
 
 def drinking(scenario: str = "plain") -> Stage:
     stage = Stage(f"drink-assist/half-cup/{scenario}")
@@ -158,3 +160,18 @@ def test_what_is_said_without_a_question_is_not_answered() -> None:
     stage = drinking()
     stage.take(stage.person.hear(stage.t_ns, "Here I am.", False))
     assert not stage.said
+
+
+def test_who_no_longer_wants_it_shuts_the_mouth_with_the_cup_there() -> None:
+    stage = Stage("drink-assist/half-cup/plain", script=(Step(does="doze", when="sip 1", for_s=20.0),))
+    bring(stage)
+    assert stage.body["mouth.opening"] > 0
+    stage.run(0.3, truth__mouth_ml=4.0)
+    assert stage.body["mouth.opening"] == 0.0 and stage.body["person.refusal"] == 1.0
+
+
+def test_a_drink_that_is_right_is_left_as_it_is() -> None:
+    stage = drinking()
+    stage.call(3)
+    stage.run(200.0)
+    assert "a carer arrived" in stage.did and "the carer thickened the drink" not in stage.did

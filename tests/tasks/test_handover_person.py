@@ -147,3 +147,29 @@ def test_the_same_seed_is_the_same_hand(scenario: str) -> None:
         return found
 
     assert run(4) == run(4)
+
+
+def test_what_is_refused_is_not_taken_when_it_is_held_out_again() -> None:
+    hands = Hands("changes-mind")
+    hands.offer(1.0)
+    hands.run(1.0, truth__reach=0.0)
+    hands.offer(20.0)
+    assert hands.pull == 0.0 and hands.body["person.refusal"] == 1.0
+
+
+def test_a_hand_that_has_it_no_longer_trembles_over_it() -> None:
+    hands = Hands("keeps-hold")
+    hands.offer()
+    while hands.pull < 0.9:
+        hands.run(0.1)
+    hands.give()
+    before = hands.pull
+    hands.run(3.0)
+    assert hands.pull in (before, 0.0), "held as before, or put down"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_grip_gives_way_after_it_held_whatever_the_seed(seed: int) -> None:
+    hands = Hands("lets-slip", seed=seed)
+    hands.offer(20.0)
+    assert hands.did.count("lost his grip") == 1

@@ -208,3 +208,38 @@ def test_the_same_seed_is_the_same_person() -> None:
         return [*stage.did, *(f"{k}={v}" for k, v in stage.body.items()), stage.ask()]
 
     assert life(1) == life(1)
+
+
+def test_a_long_chew_ends_in_one_swallow() -> None:
+    stage = Stage("spoon-feed/12-bites/chews-long")
+    give(stage)
+    stage.run(60.0)
+    give(stage)
+    stage.run(80.0)
+    assert stage.body["bolus.held"] == 1
+    stage.run(20.0)
+    assert (stage.body["bolus.held"], stage.body["bolus.swallows"]) == (0, 2)
+
+
+def test_a_voice_may_turn_wet_after_a_swallow_and_clears() -> None:
+    stage = Stage("spoon-feed/12-bites/wet-voice")
+    for _ in range(2):
+        give(stage)
+        stage.run(30.0)
+    while not stage.body.get("voice.wet"):
+        stage.run(1.0)
+    assert stage.body["voice.coughs"] == 2 and stage.body["bolus.held"] == 0
+    stage.run(60.0)
+    assert stage.body["voice.wet"] == 0.0 and stage.did[-1] == "cleared the throat and swallowed"
+    assert stage.body["bolus.swallows"] == 2, "nothing was left to swallow"
+
+
+def test_what_the_carer_took_off_the_spoon_is_not_taken() -> None:
+    stage = Stage("spoon-feed/12-bites/wrong-plate")
+    fill(stage)
+    bring(stage)
+    stage.call(3)
+    stage.run(120.0)
+    assert "the carer brought the right plate" in stage.did and stage.body["spoon.load"] == 0.0
+    stage.run(2.0, truth__gap=-0.02, truth__in_mouth=1.0)
+    assert "bolus.taken" not in stage.body

@@ -28,8 +28,8 @@ PLACES = ("carousel", "cup", "spoon", "mouth", "swallowed", "spat_out")
 class WardStage(Stage):
     """A stage with a room that tools act on."""
 
-    def __init__(self, item: str, seed: int = 0) -> None:
-        super().__init__(item, seed)
+    def __init__(self, item: str, seed: int = 0, **changes: object) -> None:
+        super().__init__(item, seed, **changes)
         self.records = load_item(item).records
 
     def use(self, action: FixtureAction) -> str:
@@ -340,3 +340,49 @@ def test_the_same_seed_is_the_same_ward() -> None:
 
     assert run(3) == run(3)
     assert np.all([run(s)[1] for s in (1, 2)])
+
+
+def test_who_refuses_does_not_drink_and_who_drinks_swallows_what_is_there() -> None:
+    stage = ward("refuses")
+    stage.dose()
+    stage.give()
+    stage.use(OfferWater())
+    stage.run(5.0)
+    assert stage.body.get("bolus.swallows", 0.0) == 0.0
+    stage.wait(70.0)
+    stage.ask("Now?")
+    stage.use(OfferWater())
+    stage.run(5.0)
+    assert stage.places()["swallowed"] == 0, "water alone"
+
+
+def test_tablets_washed_down_are_not_spat_out_later() -> None:
+    stage = ward("keeps-in-cheek")
+    stage.dose()
+    stage.give()
+    stage.use(CheckMouth())
+    stage.use(OfferWater())
+    stage.run(5.0)
+    stage.wait(500.0)
+    assert stage.places()["swallowed"] == 3 and stage.places()["spat_out"] == 0
+
+
+def test_a_loaded_spoon_takes_up_nothing_more() -> None:
+    stage = ward()
+    stage.dispense("AML5", 1)
+    stage.scoop()
+    stage.dispense("PAR500", 2)
+    stage.scoop()
+    assert (stage.places()["spoon"], stage.places()["cup"]) == (1, 2)
+
+
+def test_tablets_are_not_of_the_plate_beside_them() -> None:
+    stage = WardStage(LONG + "plain", start={"plate.texture": 9.0})
+    stage.dose()
+    stage.give()
+    assert stage.places()["mouth"] == 3 and "bolus.barred" not in stage.body
+
+
+def test_asked_for_the_name_who_is_confused_says_the_neighbour_s() -> None:
+    assert ward().ask("What is your name?") == "Yes, I'm Vera Lindberg."
+    assert ward("mumbles-name").ask("What is your name?") == "Yes, I'm Vera Lindborg."
