@@ -26,11 +26,14 @@ from safety_monitor.ring import WORD, Rows, Shape, newest_events, push, set_word
 from safety_monitor.rules import load_rules
 
 WATCHDOG_NS = 20_000_000
-"""Without a sign of life for this long the monitor counts as dead."""
+"""Without a sign of life for this long the monitor counts as dead, and so does whoever started it."""
+PULSE_S = 0.004
 START_S = 180.0  # the first time a rule set is compiled, on a busy machine
 PRIORITY = 50
 Companion = Callable[[Callable[[], bool], Callable[[], bool]], None]
-"""Runs in a thread beside the loop, in its process; asks whether the loop lives, and whether it has stopped."""
+"""Runs in a thread beside the loop, in its process; asks whether the loop and the process that started it live, and
+whether the loop has stopped. A killed parent stays on the system's books while its memory is cleared away, a tenth of a
+second on a busy machine: so it is its pulse that counts, not its entry there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,9 @@ class RemoteMonitor:
         )
         self._process.start()
         theirs.close()
+        self._ending = threading.Event()
+        self._pulse = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        self._pulse.start()
         try:
             if not ours.poll(START_S):
                 raise RigFault(f"the monitor process did not arm within {START_S:g} s")
@@ -129,7 +135,13 @@ class RemoteMonitor:
     ) -> None:
         self._end()
 
+    def _beat(self) -> None:
+        while not self._ending.wait(PULSE_S):
+            set_word(self._rows, WORD.writer_ns, monotonic_ns())
+
     def _end(self) -> None:
+        self._ending.set()
+        self._pulse.join()
         set_word(self._rows, WORD.quit, 1)
         self._process.join(2.0)
         if self._process.is_alive():
@@ -197,7 +209,7 @@ def _main(
         set_word(rows, WORD.permit, 1)
         priority = _real_time()
         if companion is not None:  # it inherits the priority: its silence is a stop
-            words = lambda: _alive(rows), lambda: word(rows, WORD.stopped) == 1
+            words = lambda: _alive(rows) and _started(rows), lambda: word(rows, WORD.stopped) == 1
             threading.Thread(target=companion, args=words, name="companion", daemon=True).start()
         pipe.send(f"ready, {priority}")
     except RunError as error:
@@ -208,6 +220,11 @@ def _main(
 
 def _alive(rows: Rows) -> bool:
     return monotonic_ns() - word(rows, WORD.alive_ns) <= WATCHDOG_NS
+
+
+def _started(rows: Rows) -> bool:
+    """Return whether the process that started the monitor lives."""
+    return monotonic_ns() - word(rows, WORD.writer_ns) <= WATCHDOG_NS
 
 
 def _real_time() -> str:

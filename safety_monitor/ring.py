@@ -29,6 +29,7 @@ class Word(NamedTuple):
     head: int = 0  # rows published so far (writer)
     quit: int = 1  # not 0: the reader shall end (writer)
     reset: int = 2  # counted up by the writer: forget everything and permit again
+    writer_ns: int = 3  # monotonic time at which the writer's process last ran
     tail: int = 16  # rows taken so far (reader)
     alive_ns: int = 17  # monotonic time at which the reader last ran
     permit: int = 18  # 1 while no actuating rule is broken or lost
