@@ -5,6 +5,7 @@ on what the first has done. Old messages are dropped from the front, never the b
 """
 
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
+    ContentImage,
+    ContentText,
     GenerateConfig,
     ModelOutput,
     ResponseSchema,
@@ -100,11 +103,12 @@ class Conversation:
             return
         if self._notice:
             text = f"{self._notice}\n{text}"
+        content = content_of(text, observation)
         if self._pending is None:
-            self._rest.append(ChatMessageUser(content=text))
+            self._rest.append(ChatMessageUser(content=content))
         else:
             call, tool = self._pending
-            self._rest.append(ChatMessageTool(content=text, tool_call_id=call, function=tool))
+            self._rest.append(ChatMessageTool(content=content, tool_call_id=call, function=tool))
         self._pending, self._notice = None, ""
         self._forget()
 
@@ -155,6 +159,16 @@ class Conversation:
 
     def _job(self, view: str) -> str:
         return self._prompt.job_text(self._briefing, view)
+
+
+def content_of(text: str, observation: Observation) -> str | list[Any]:
+    """Return what is shown of an observation: the text, and the pictures beside it where there are any."""
+    pictures = [
+        ContentImage(image=f"data:image/jpeg;base64,{b64encode(seen.data).decode()}")
+        for seen in observation.sightings
+        if seen.data
+    ]
+    return [ContentText(text=text), *pictures] if pictures else text
 
 
 def tool_info(schema: ToolSchema) -> ToolInfo:

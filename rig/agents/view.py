@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from rig.core.agent import Briefing, Observation
+from rig.core.agent import Briefing, Observation, Sighting
 from rig.core.care import Entry
 from rig.core.channel import Quality, Reading
 from rig.core.tools import Reply, Status
@@ -24,6 +24,8 @@ def view_of(observation: Observation, briefing: Briefing) -> dict[str, Any]:
         view["heard"] = list(observation.heard)
     if observation.noticed:
         view["noticed"] = list(observation.noticed)
+    if observation.sightings:
+        view["pictures"] = [_sighting(s, observation.t_ns) for s in observation.sightings]
     view["readings"] = {
         name: _reading(reading, briefing.units.get(name, "1"), observation.t_ns)
         for name, reading in observation.readings.items()
@@ -81,6 +83,18 @@ def _reply(reply: Reply) -> dict[str, Any]:
     if reply.entries:
         told["entries"] = [entry.model_dump(mode="json") for entry in reply.entries]
     return told
+
+
+def _sighting(sighting: Sighting, now_ns: int) -> dict[str, Any]:
+    """Return what is said of a picture; the picture itself goes beside the text."""
+    said: dict[str, Any] = {"camera": sighting.camera}
+    if sighting.number >= 0:
+        said |= {"number": sighting.number, "age_s": _round((now_ns - sighting.t_ns) / 1e9)}
+    if sighting.data:
+        said |= {"width": sighting.width, "height": sighting.height}
+    if sighting.flaws:
+        said["flaws"] = list(sighting.flaws)
+    return said
 
 
 def _reading(reading: Reading, unit: str, now_ns: int) -> dict[str, Any]:

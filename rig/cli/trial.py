@@ -11,7 +11,7 @@ from analysis.words import duration
 from rig.agents.catalogue import check_agent
 from rig.cli.output import out_folder, print_json
 from rig.core.bench import load_bench
-from rig.core.errors import RigFault, UsageError
+from rig.core.errors import CannotArm, RigFault, UsageError
 from rig.core.record import read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec, trial_folder
@@ -45,6 +45,9 @@ def run_trials(
         except KeyboardInterrupt:
             _say(as_json, f"Stopped by you. The bench is safe; the record is closed as ABORTED: {folder}")
             return 130
+        except CannotArm as fault:
+            _say(as_json, f"NOT ARMED, nothing was begun or recorded: {fault}")
+            return fault.exit_code
         except RigFault as fault:
             _say(as_json, f"ABORTED by a fault of the rig: {fault}\nThe record up to there: {folder}")
             return fault.exit_code

@@ -20,7 +20,7 @@ try:
     from inspect_ai.model import GenerateConfig, execute_tools, get_model
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
-    from inspect_ai.tool import ToolDef, ToolError
+    from inspect_ai.tool import ToolDef, ToolError, ToolResult
     from inspect_ai.util import background
 except ImportError as missing:
     raise UsageError(
@@ -30,7 +30,7 @@ except ImportError as missing:
 from analysis.grade import Grade, grade
 from analysis.trials import GRADED
 from rig.agents.calls import action_of
-from rig.agents.conversation import Conversation, consulted, tool_info
+from rig.agents.conversation import Conversation, consulted, content_of, tool_info
 from rig.agents.model import ask, model_facts, think_s
 from rig.agents.prompts import load_prompt
 from rig.agents.schema import ToolSchema, offered, schemas
@@ -197,13 +197,13 @@ async def leave_the_bedside(state: TaskState) -> None:
 def _tool(desk: Desk, schema: ToolSchema) -> ToolDef:
     """Return one of the rig's tools as Inspect runs it."""
 
-    async def execute(**arguments: Any) -> str:  # noqa: ANN401
+    async def execute(**arguments: Any) -> ToolResult:  # noqa: ANN401
         briefing = desk.session.briefing
         try:
             observation = await _step(desk, action_of(schema.name, arguments, offered(briefing.tools)))
         except UsageError as over:
             raise ToolError(str(over)) from None
-        return text_of(observation, briefing)
+        return content_of(text_of(observation, briefing), observation)
 
     info = tool_info(schema)
     return ToolDef(

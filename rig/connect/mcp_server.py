@@ -8,6 +8,7 @@ a minute. Every call is on record, also those that were refused. Hints a client 
 
 import hmac
 import secrets
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,8 +110,13 @@ class Bedside:
         text = text_of(observation, session.briefing)
         if session.segment != segment:
             text = f"{self._briefing()}\n\n{text}"
+        pictures = [
+            types.ImageContent(data=b64encode(seen.data).decode(), mime_type="image/jpeg")
+            for seen in observation.sightings
+            if seen.data
+        ]
         return types.CallToolResult(
-            content=[types.TextContent(text=text)],
+            content=[types.TextContent(text=text), *pictures],
             structured_content=view_of(observation, session.briefing),
             is_error=isinstance(action, Malformed),
         )

@@ -15,6 +15,7 @@ class Briefing:
 
     Attributes:
         units: Unit of every reading it will be shown, by channel.
+        cameras: What each camera it may look through is, in words, by name.
         segment: 0 at the beginning of the job, then counting up with every restart or change of shift;
             whoever takes over knows nothing but this briefing.
         handed_over: What was noted and handed over in the segments before.
@@ -27,8 +28,32 @@ class Briefing:
     nominal_s: float
     limit_s: float
     units: Mapping[str, str] = field(default_factory=dict)
+    cameras: Mapping[str, str] = field(default_factory=dict)
     segment: int = 0
     handed_over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A look through a camera.
+
+    Attributes:
+        camera: Which camera.
+        t_ns: Trial time of the exposure; of the look, where no frame came.
+        flaws: What is wrong with the frame, in words; empty for a good one.
+        number: Of the frame, as the camera counts; -1 where none came.
+        data: The picture as JPEG; empty where it is not to be believed.
+        width: Of the picture, pixels.
+        height: Likewise.
+    """
+
+    camera: str
+    t_ns: int
+    flaws: tuple[str, ...] = ()
+    number: int = -1
+    data: bytes = b""
+    width: int = 0
+    height: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +69,7 @@ class Observation:
     heard: tuple[str, ...] = ()
     noticed: tuple[str, ...] = ()
     last_reply: Reply | None = None
+    sightings: tuple[Sighting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rig.core.camera import CameraSpec, CameraTable
 from rig.core.channel import Audience, Channel, Layout
 from rig.core.clock import nanoseconds
 from rig.core.command import Actuator
@@ -55,6 +56,7 @@ class _ChannelTable(_Table):
     resolution: Number = 0.0
     noise: Number = 0.0
     latency: str = "0 s"
+    camera: str = ""
     text: str = ""
 
 
@@ -69,6 +71,7 @@ class _Parts(_Table):
     body: dict[str, _ActuatorTable] = {}
     intent: dict[str, _IntentTable] = {}
     channel: dict[str, _ChannelTable] = {}
+    camera: dict[str, CameraTable] = {}
 
 
 class _BenchFile(_Parts):
@@ -128,6 +131,7 @@ class BenchSpec:
         digest: SHA-256 of the bytes of the file, of the file it extends, and of its stations' files.
         devices: What there is on wires, and how each is found again.
         calibrations: Of which channels there is proof that they tell the truth, and until when.
+        cameras: What looks at it, and what is read off each.
         base: The bench it extends, whose limits it has; its own name when it extends none.
     """
 
@@ -149,6 +153,7 @@ class BenchSpec:
     digest: str
     devices: tuple[Device, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
+    cameras: tuple[CameraSpec, ...] = ()
     base: str = ""
 
 
@@ -261,6 +266,15 @@ def _spec(file: _BenchFile, source: str, digest: str, base: str) -> BenchSpec:
         for name in file.calibration
         if name not in file.channel
     ]
+    cameras = tuple(
+        table.camera(name, tuple(c for c, t in file.channel.items() if t.camera == name), reader.mistakes)
+        for name, table in file.camera.items()
+    )
+    reader.mistakes += [
+        f"channel.{name}.camera: there is no camera {table.camera!r}"
+        for name, table in file.channel.items()
+        if table.camera and table.camera not in file.camera
+    ]
     if reader.mistakes:
         raise ConfigError(source, reader.mistakes)
     return BenchSpec(
@@ -282,6 +296,7 @@ def _spec(file: _BenchFile, source: str, digest: str, base: str) -> BenchSpec:
         digest=digest,
         devices=devices,
         calibrations=calibrations,
+        cameras=cameras,
         base=base or file.name,
     )
 
@@ -313,17 +328,29 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
             raise ConfigError(str(path), [f"extends: {base} extends another bench itself; extend that one"])
         tables = _laid_over(below, tables)
         digest.update(base_raw)
-    file = validated(tables, str(path), _BenchFile)
-    parts = []
-    for name in file.stations:
-        try:
-            path_of_part = hardware_file("stations", f"{name}.toml")
-        except UsageError as error:
-            raise ConfigError(str(path), [f"stations: {error}"]) from None
-        raw_part = path_of_part.read_bytes()
+    raw_parts = _stations(tables.get("stations"), str(path))
+    below_cameras: dict[str, Any] = {}
+    for raw_part in raw_parts.values():
         digest.update(raw_part)
-        parts.append(parse_validated(raw_part, str(path_of_part), _Parts))
+    for path_of_part, raw_part in raw_parts.items():
+        below_cameras |= parse_toml(raw_part, str(path_of_part)).get("camera", {})
+    if below_cameras:  # what a bench says of a station's camera, it says key by key: its own lens and cable
+        tables["camera"] = _laid_over(below_cameras, tables.get("camera", {}))
+    file = validated(tables, str(path), _BenchFile)
+    parts = [parse_validated(raw, str(where), _Parts) for where, raw in raw_parts.items()]
     return _spec(_merged(file, parts, str(path)), str(path), digest.hexdigest(), base)
+
+
+def _stations(names: object, source: str) -> dict[Path, bytes]:
+    """Return the files of a bench's stations; a list that is none is left to the validation."""
+    found = {}
+    for name in names if isinstance(names, list) else ():
+        try:
+            path = hardware_file("stations", f"{name}.toml")
+        except UsageError as error:
+            raise ConfigError(source, [f"stations: {error}"]) from None
+        found[path] = path.read_bytes()
+    return found
 
 
 def _path_of(name_or_path: str | Path) -> Path:
@@ -348,6 +375,8 @@ def _merged(file: _BenchFile, parts: Sequence[_Parts], source: str) -> _BenchFil
     tables: dict[str, dict[str, Any]] = {}
     mistakes = []
     for kind in _Parts.model_fields:
+        if kind == "camera":
+            continue  # laid over one another already
         tables[kind] = {}
         for part in (*parts, file):
             for name, table in getattr(part, kind).items():

@@ -7,6 +7,7 @@ RunError
 ├── RecordError           a record is damaged, foreign or of a future version     exit 1
 └── RigFault              the rig misbehaved: the trial is ABORTED, never FAILED  exit 3
     ├── AgentUnreachable  whatever stands between rig and agent failed, so nobody decides any more
+    ├── CannotArm         the bench is not fit for the task; nothing was begun
     ├── PlantFault        the simulated plant diverged or its clock ran backwards
     └── RecorderFault     the record could not be made durable (full disk, ...)
 
@@ -68,6 +69,10 @@ class AgentUnreachable(RigFault):
     def __init__(self, what: str, detail: str) -> None:
         self.what = what
         super().__init__(f"the agent cannot be reached ({what}): {detail}")
+
+
+class CannotArm(RigFault):
+    """The bench is not fit for the task now; nothing was begun, and nothing recorded."""
 
 
 class PlantFault(RigFault):

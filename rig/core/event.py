@@ -13,6 +13,7 @@ class Kind(StrEnum):
     TRIAL_STARTED = "trial_started"  # the trial key, trial_id, manifest_sha256
     ARMED = "armed"  # rules, always_known: the monitor passed its self-test
     OBSERVED = "observed"  # observation_id, unbelievable: channels shown that are not to be believed
+    SEEN = "seen"  # camera, number, exposed_ns, age_s, flaws, shown, sha256, width, height, recorded_sha256
     CONSULTED = (
         "consulted"  # action_id, model, latency_s, input_tokens, output_tokens, cost_usd,
         # stop_reason, calls, text: one call of a model

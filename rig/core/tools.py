@@ -36,9 +36,19 @@ Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class Observe(_Tool):
-    """Look at every sensor you have; returns values with units, ages and quality."""
+    """Look at every sensor you have, and through a camera if you name one; returns values with units and ages."""
 
     tool: Literal["observe"] = "observe"
+    camera: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z][a-z0-9_]{0,39}$",
+            description="One of the cameras the briefing names; its picture comes with the reply",
+        ),
+    ] = None
+    width: Annotated[
+        int, Field(ge=160, le=1280, description="With a camera only: width of the picture in pixels")
+    ] = 640
 
 
 class Say(_Tool):

@@ -17,7 +17,7 @@ from rig.core.command import Actuator, Command, Plan
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.watch import Guard, Watch
 from rig.emulation.board import Board, open_board
-from rig.emulation.faults import DeviceFault, at, sensor_faults
+from rig.emulation.faults import DeviceFault, at
 from rig.emulation.fieldbus import FieldDevice
 from rig.emulation.node import Readings, WiredNode, positions_within, stopped_by_rules, why_not_reliable
 from rig.emulation.pace import Pace
@@ -69,7 +69,7 @@ class EmulatedBackend:
             )
         self.bench, self._rules, self._enforces = bench, tuple(rules), enforces
         self._troubles = tuple(device_faults)
-        self.world = SimBackend(load_bench(bench.base), seed, (*faults, *sensor_faults(device_faults)))
+        self.world = SimBackend(load_bench(bench.base), seed, tuple(faults))
         if self.world.layout.names != bench.layout.names:
             raise ConfigError(f"bench {bench.name}", [f"its channels must be those of {bench.base}"])
         self.board: Board = open_board(nodes[0], seed)

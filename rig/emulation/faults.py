@@ -1,4 +1,4 @@
-"""Faults of an emulated bench that are more than a sensor's: wires, devices, Modbus, e-stop, cameras.
+"""Faults of an emulated bench that are more than a sensor's: wires, devices, Modbus, e-stop.
 
 Each kind has a declared reaction (`REACTIONS`), and `tests/emulation/test_faults.py` shows each of them. In a
 scenario file they stand beside the sensors' faults: ``{ kind = "cable", start = "20 s" }``.
@@ -22,10 +22,7 @@ from firmware_bridge.faults import WireFaults
 from rig.core.clock import nanoseconds
 from rig.core.errors import ConfigError
 from rig.core.toml_file import quantity_in
-from rig.sim.faults import SensorFault
 
-CAMERA = ("face.gap", "face.yaw", "mouth.opening", "camera.takes")
-"""Channels that come from the camera: when it freezes, all of them stay as they are, and look fresh."""
 FOREVER_NS = 2**62
 
 
@@ -42,7 +39,6 @@ class BenchFault(StrEnum):
     BROWN_OUT = "brown_out"  # supply below what the drives need
     REBOOT = "reboot"  # the node starts again
     CLOCK_SKEW = "clock_skew"  # the node's clock runs fast by `value` (parts of one)
-    CAMERA_FREEZE = "camera_freeze"  # the same picture again and again
     MODBUS_EXCEPTION = "modbus_exception"  # every request answered with exception `value`
     MODBUS_LATE = "modbus_late"  # answers come `delay` late
     MODBUS_SILENT = "modbus_silent"
@@ -58,7 +54,6 @@ class Reaction(StrEnum):
 
     ABSORBED = "absorbed"  # the trial goes on; nothing wrong is done, nothing lost silently
     SAFE = "safe"  # the node goes SAFE or is cut off, every actuator holds, the trial is ABORTED
-    UNKNOWN = "unknown"  # rules that rest on it become unknown or stale, and the monitor acts
 
 
 REACTIONS: Mapping[BenchFault, Reaction] = {
@@ -66,7 +61,7 @@ REACTIONS: Mapping[BenchFault, Reaction] = {
     F.REORDER: Reaction.ABSORBED, F.SPLIT: Reaction.ABSORBED, F.CLOCK_SKEW: Reaction.ABSORBED,
     F.CABLE: Reaction.SAFE, F.ESTOP: Reaction.SAFE, F.BROWN_OUT: Reaction.SAFE, F.REBOOT: Reaction.SAFE,
     F.MODBUS_EXCEPTION: Reaction.SAFE, F.MODBUS_SILENT: Reaction.SAFE, F.MODBUS_DEAF: Reaction.SAFE,
-    F.MODBUS_UNIT: Reaction.SAFE, F.MODBUS_LATE: Reaction.ABSORBED, F.CAMERA_FREEZE: Reaction.UNKNOWN,
+    F.MODBUS_UNIT: Reaction.SAFE, F.MODBUS_LATE: Reaction.ABSORBED,
 }  # fmt: skip
 """ABSORBED holds up to the strengths that are tested; MODBUS_LATE up to the device's longest answer time."""
 
@@ -124,16 +119,6 @@ def parse_bench_faults(documents: Sequence[Mapping[str, Any]], source: str) -> t
     except ValidationError as error:
         mistakes = [f"fault.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         raise ConfigError(source, mistakes) from None
-
-
-def sensor_faults(faults: Sequence[DeviceFault]) -> tuple[SensorFault, ...]:
-    """Return the faults that are sensors' after all: a frozen camera freezes all its channels."""
-    return tuple(
-        SensorFault.model_validate({"kind": "stuck", "channel": name, "start": f.start_s, "end": f.end_s})
-        for f in faults
-        if f.kind is F.CAMERA_FREEZE
-        for name in CAMERA
-    )
 
 
 @dataclass(frozen=True, slots=True)

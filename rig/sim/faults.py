@@ -36,10 +36,11 @@ class Fault(StrEnum):
     UNIT = "unit"  # wrong unit or gain: value times `value`, plus `offset`
     NAN = "nan"  # not a number
     SPIKE = "spike"  # single samples off by `value`, each with probability `chance`
+    MISSED = "missed"  # single samples do not come, each with probability `chance`
 
 
 FAULT_CODES = {kind: code for code, kind in enumerate(Fault)}
-STUCK, DEAD, DRIFT, SATURATED, NOISE, LATENCY, SWAPPED, UNIT, NAN, SPIKE = range(10)
+STUCK, DEAD, DRIFT, SATURATED, NOISE, LATENCY, SWAPPED, UNIT, NAN, SPIKE, MISSED = range(11)
 _FOREVER_NS = 2**62
 _NEEDS_VALUE = {Fault.DRIFT, Fault.NOISE, Fault.UNIT, Fault.SPIKE}
 
@@ -119,13 +120,13 @@ def fault_rows(faults: Sequence[SensorFault], layout: Layout) -> NDArray[np.void
     """Return faults as records for the kernel; a swap is one record on either channel.
 
     Their two numbers are: stuck: value or NaN; drift: rate; saturated: sign; noise: factor; latency:
-    delay (ns); swapped: other channel; unit: factor and offset; spike: size and chance.
+    delay (ns); swapped: other channel; unit: factor and offset; spike and missed: size and chance.
     """
     rows = []
     for fault in faults:
         channel = layout.index(fault.channel)
         a, b = math.nan if fault.value is None else fault.value, fault.offset
-        if fault.kind is Fault.SPIKE:
+        if fault.kind in (Fault.SPIKE, Fault.MISSED):
             b = fault.chance
         if fault.kind is Fault.LATENCY:
             a = float(nanoseconds(fault.delay_s or 0.0))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from rig.core.channel import FloatArray, IntArray, Quality
-from rig.sim.faults import DEAD, DRIFT, LATENCY, NAN, NOISE, SATURATED, SPIKE, STUCK, SWAPPED, UNIT
+from rig.sim.faults import DEAD, DRIFT, LATENCY, MISSED, NAN, NOISE, SATURATED, SPIKE, STUCK, SWAPPED, UNIT
 from rig.sim.native import compiled
 from rig.sim.state import Records, Senses
 
@@ -96,6 +96,8 @@ def _faulted(
         elif fault.kind == SPIKE:
             if uniform(channel.salt, k, 3) <= fault.b:
                 x += fault.a
+        elif fault.kind == MISSED:
+            dead = dead or uniform(channel.salt, k, 4) <= fault.b
         elif fault.kind == NOISE:
             deviation = fault.a * max(channel.noise, channel.resolution)
         elif fault.kind == SATURATED:

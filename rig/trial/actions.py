@@ -74,7 +74,7 @@ def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
         return refuse(rig, action_id, [f"this task does not offer {action.tool}; it offers {offered}"])
     match action:
         case Observe():
-            return Effect(Status.COMPLETED, "see the readings")
+            return _observe(rig, action, action_id)
         case Say() | Ask():
             return _speak(rig, action)
         case Note():
@@ -94,6 +94,30 @@ def carry_out(rig: Rig, action: Action, action_id: int) -> Effect:
             return handle(rig, action, action_id)
         case _:
             return _move(rig, action, action_id)
+
+
+def _observe(rig: Rig, action: Observe, action_id: int) -> Effect:
+    """Look at the sensors, which costs nothing, and through a camera, which takes its exposures."""
+    if action.camera is None:
+        return Effect(Status.COMPLETED, "see the readings")
+    try:
+        seen = rig.look(action.camera, action.width, lambda for_ns: _dwell(rig, for_ns))
+    except UsageError as error:
+        return refuse(rig, action_id, [str(error)])
+    if not seen.data:
+        text = f"camera {seen.camera}: {', '.join(seen.flaws)}; there is no picture that can be believed"
+        return Effect(Status.FAULT, text, sightings=(seen,))
+    return Effect(
+        Status.COMPLETED, f"see the readings and the picture of camera {seen.camera}", sightings=(seen,)
+    )
+
+
+def _dwell(rig: Rig, for_ns: int) -> None:
+    """Keep still for just so long, to the tick."""
+    end_ns = rig.t_ns + for_ns
+    while rig.t_ns < end_ns and not rig.out_of_time:
+        if rig.rest(end_ns - rig.t_ns, to_the_tick=True) is Why.MONITOR:
+            respond(rig, None)
 
 
 def _speak(rig: Rig, action: Say | Ask) -> Effect:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rig.core.agent import Sighting
 from rig.core.care import Entry
 from rig.core.event import Kind, Severity
 from rig.core.tools import Status
@@ -17,6 +18,7 @@ class Effect:
     message: str
     peak_force_n: float | None = None
     entries: tuple[Entry, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
 
 
 def refuse(rig: Rig, action_id: int, reasons: Sequence[str]) -> Effect:

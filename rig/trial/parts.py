@@ -10,7 +10,9 @@ from rig.core.bench import BenchSpec
 from rig.core.channel import FloatArray, Snapshot, Trace
 from rig.core.event import Event
 from rig.core.person import Person
+from rig.core.record import Image
 from rig.kinematics import Kinematics
+from rig.trial.sight import Sight
 from safety_monitor.gate import Envelope
 from safety_monitor.monitor import Monitor
 
@@ -42,6 +44,10 @@ class Recorder(Protocol):
 
     def telemetry(self, trace: Trace) -> None:
         """Take dense rows."""
+        ...
+
+    def image(self, image: Image) -> bool:
+        """Take a camera frame; return False if it was dropped."""
         ...
 
 
@@ -97,3 +103,4 @@ class Parts:
     limit_ns: int
     observes: tuple[str, ...]
     tools: tuple[str, ...]
+    sight: Sight | None = None

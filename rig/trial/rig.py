@@ -5,17 +5,20 @@ the gate, run by the backend while the monitor watches every tick, recorded, and
 person. What the monitor demands is carried out here, not by the agent.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event as Flag
 
 import numpy as np
 
+from rig.core.agent import Sighting
 from rig.core.backend import Stop
+from rig.core.camera import CameraSpec
 from rig.core.channel import FloatArray, Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.command import Plan, actuator_index
+from rig.core.errors import UsageError
 from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour, Fixture
 from rig.core.watch import Guard
@@ -224,6 +227,33 @@ class Rig:
         """Let what the room and the person did take effect."""
         self._behave(behaviour)
 
+    # --- sight ---------------------------------------------------------------------------------
+
+    @property
+    def cameras(self) -> Mapping[str, CameraSpec]:
+        """The cameras that may be looked through, by name."""
+        return {} if self._parts.sight is None else self._parts.sight.cameras
+
+    def look(self, camera: str, width: int, wait: Callable[[int], None]) -> Sighting:
+        """Look through a camera; the frame goes on record, and that it was looked at.
+
+        Args:
+            camera: Its name.
+            width: Of the picture wanted, pixels.
+            wait: Lets trial time pass, nanoseconds.
+
+        Raises:
+            UsageError: If there is no such camera, or no picture can be made here.
+        """
+        if self._parts.sight is None:
+            raise UsageError("this bench has no cameras")
+        found = self._parts.sight.look(camera, width, lambda: self.t_ns, wait)
+        if found.image is not None:
+            self._parts.recorder.image(found.image)
+        severity = Severity.WARNING if found.sighting.flaws else Severity.INFO
+        self.log(Kind.SEEN, "rig", severity, **found.body)
+        return found.sighting
+
     # --- intents, monitor, responses -----------------------------------------------------------
 
     @property
@@ -354,11 +384,16 @@ class Rig:
         next_ns = self._next_ns if self._next_ns > self.t_ns else end_ns
         return self.rest(max(1, min(end_ns, next_ns) - self.t_ns), guards)
 
-    def rest(self, for_ns: int, guards: Sequence[Guard] = (), enforce: bool = True) -> Why:
-        """Keep every setpoint for a while, or until a handset is used; sensing, watching and the person go on."""
+    def rest(
+        self, for_ns: int, guards: Sequence[Guard] = (), enforce: bool = True, to_the_tick: bool = False
+    ) -> Why:
+        """Keep every setpoint for a while, or until a handset is used; sensing, watching and the person go on.
+
+        Where nothing moves, time goes in long ticks and the while is rounded up to one, unless ``to_the_tick``.
+        """
         end_ns = min(self.t_ns + for_ns, self._parts.limit_ns)
         while self.t_ns < end_ns:
-            period_ns = self._tick_ns()
+            period_ns = self.bench.tick_ns if to_the_tick else self._tick_ns()
             ticks = max(1, (end_ns - self.t_ns) // period_ns)
             if period_ns == self.bench.tick_ns:
                 ticks = min(

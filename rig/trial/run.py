@@ -22,11 +22,14 @@ from rig.doctor.permit import require_permit
 from rig.emulation.faults import DeviceFault, is_bench_fault, parse_bench_faults
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
+from rig.sim.camera_faults import CameraFault, is_camera_fault, parse_camera_faults
+from rig.sim.camera_faults import sensor_faults as of_cameras
 from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.attended import Attendance, Attended, StoppedByPerson
 from rig.trial.parts import Manikin, Mode, Parts
 from rig.trial.rig import Rig
 from rig.trial.session import Ending, Progress, Session, TrialResult
+from rig.trial.sight import Sight, streams
 from rig.trial.spec import Ticket, TrialSpec, configuration
 from rig.trial.think import ThinkMode, parse_think
 from safety_monitor.gate import Envelope
@@ -155,6 +158,7 @@ def open_session(
     Raises:
         UsageError: If something asked for does not exist, before anything is written.
         ConfigurationChanged: If the trial would not be the one on the ticket, before anything is written.
+        CannotArm: If a camera the bench needs is not fit for use, before anything is written.
         RigFault: After the record was closed, if the rig misbehaved.
     """
     item = item or load_item(spec.item)
@@ -171,22 +175,29 @@ def open_session(
     }
     if ticket is not None:
         manifest["wall"] = _admitted(ticket, spec, facts)
+    sight = Sight(bench, MonotonicClock(), camera_faults_of(item, bench), int(seeds[2].generate_state(2)[1]))
     flush_ns = attendance.flush_every_ns if attendance else SIM_FLUSH_NS
     with ExitStack() as stack:
+        stack.enter_context(sight)  # nothing is written where there is nothing to see with
         record = stack.enter_context(
-            RecordWriter(folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=flush_ns)
-        )
+            RecordWriter(
+                folder, manifest, bench.layout, epoch_utc_ns=EPOCH_NS, flush_every_ns=flush_ns,
+                cameras=streams(bench),
+            )
+        )  # fmt: skip
         backend = stack.enter_context(
             open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor)
         )
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         backend.place(**start_of(item, bench, backend.starts))
+        if (world := world_of(backend)) is not None:
+            sight.look_at(world)
         driven = Attended(backend, record, attendance) if attendance else backend
         parts = Parts(
             bench=bench, backend=driven, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
-            tools=item.task.file.tools,
+            tools=item.task.file.tools, sight=sight,
         )  # fmt: skip
         session = Session(item, Rig(parts), record, parse_think(spec.think), progress)
         try:
@@ -316,24 +327,45 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin
             raise UsageError(
                 f"{item.key} has faults of wires or devices, which bench {bench.name} does not have"
             )
-        return SimBackend(bench, seed=seed, faults=faults_of(item))
+        return SimBackend(bench, seed=seed, faults=faults_of(item, bench))
     if bench.embodiment == "emulated":
         from rig.emulation.backend import EmulatedBackend
 
         return EmulatedBackend(
-            bench, seed, faults_of(item), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
+            bench, seed, faults_of(item, bench), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
             device_faults=device_faults_of(item),
         )  # fmt: skip
     raise UsageError(f"bench {bench.name} is {bench.embodiment}: trials on it have not been built yet")
 
 
-def faults_of(item: Item) -> tuple[SensorFault, ...]:
-    """Return the scenario's sensor faults, with shares of the duration as times.
+def world_of(backend: Manikin) -> SimBackend | None:
+    """Return the simulated world behind a bench, None where it is the real one."""
+    if isinstance(backend, SimBackend):
+        return backend
+    world = getattr(backend, "world", None)  # what stands behind emulated devices
+    return world if isinstance(world, SimBackend) else None
+
+
+def faults_of(item: Item, bench: BenchSpec) -> tuple[SensorFault, ...]:
+    """Return what goes wrong with sensors in the scenario, by fault of their own or of the camera they rest on.
+
+    Shares of the duration are times here.
 
     Raises:
         ConfigError: If a fault is not one the bench knows.
     """
-    return parse_faults([f for f in _timed(item) if not is_bench_fault(f)], _source(item))
+    own = [f for f in _timed(item) if not is_bench_fault(f) and not is_camera_fault(f)]
+    return (*parse_faults(own, _source(item)), *of_cameras(camera_faults_of(item, bench), bench.cameras))
+
+
+def camera_faults_of(item: Item, bench: BenchSpec) -> tuple[CameraFault, ...]:
+    """Return the scenario's faults of cameras.
+
+    Raises:
+        ConfigError: If one is wrong, or of a camera the bench lacks.
+    """
+    found = [f for f in _timed(item) if is_camera_fault(f)]
+    return parse_camera_faults(found, _source(item), bench.cameras)
 
 
 def device_faults_of(item: Item) -> tuple[DeviceFault, ...]:

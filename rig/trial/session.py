@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from rig.core.agent import Briefing, Consulted, Decision, Observation
+from rig.core.agent import Briefing, Consulted, Decision, Observation, Sighting
 from rig.core.channel import Reading
 from rig.core.clock import nanoseconds, seconds
 from rig.core.errors import UsageError
@@ -114,6 +114,7 @@ class Session:
         return Briefing(
             task=file.name, goal=file.goal, care_notes=(*file.notes, *self._item.scenario.notes), tools=file.tools,
             nominal_s=self._item.length.nominal_s, limit_s=self._item.length.limit_s,
+            cameras={name: camera.text for name, camera in self._rig.cameras.items()},
             units={name: layout.channels[layout.index(name)].unit for name in file.observes},
             segment=self.segment, handed_over=tuple(self._handed_over),
         )  # fmt: skip
@@ -166,7 +167,10 @@ class Session:
         if self._progress is not None:
             self._progress(seconds(rig.t_ns), f"{action.tool}: {effect.message}")
         if (over := self._over(action, effect)) is None:
-            self.observation = self._observe(None if self._take_over() else reply)
+            relieved = self._take_over()
+            self.observation = self._observe(
+                None if relieved else reply, () if relieved else effect.sightings
+            )
         else:
             self.observation = self._last(reply)
             self.end(*over)
@@ -249,7 +253,7 @@ class Session:
         )  # fmt: skip
         return True
 
-    def _observe(self, reply: Reply | None) -> Observation:
+    def _observe(self, reply: Reply | None, sightings: tuple[Sighting, ...] = ()) -> Observation:
         """Show the agent its own sensors, and what it heard and noticed since it last looked."""
         rig = self._rig
         self._observation_id += 1
@@ -263,7 +267,7 @@ class Session:
         )  # fmt: skip
         return Observation(
             observation_id=self._observation_id, t_ns=rig.t_ns, readings=readings, heard=heard, noticed=noticed,
-            last_reply=reply,
+            last_reply=reply, sightings=sightings,
         )  # fmt: skip
 
     def _last(self, reply: Reply) -> Observation:

@@ -16,7 +16,7 @@ from rig.vision.frame import Frame, Picture
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 
 
-class CameraFault(RigFault):
+class CameraFailure(RigFault):
     """The camera is not there, is busy, or has gone."""
 
 
@@ -33,7 +33,7 @@ class Camera(Protocol):
         """Return the newest frame exposed at or before ``now_ns``, None if there is none.
 
         Raises:
-            CameraFault: If the camera has gone.
+            CameraFailure: If the camera has gone.
         """
         ...
 
@@ -73,12 +73,12 @@ class DeviceCamera(_Opened):
         """Open the device.
 
         Raises:
-            CameraFault: If it is not there, busy, or cannot do the size asked for.
+            CameraFailure: If it is not there, busy, or cannot do the size asked for.
         """
         capture = cv2.VideoCapture(self.device)
         if not capture.isOpened():
             capture.release()
-            raise CameraFault(f"camera {self.device}: not there, or another program has it")
+            raise CameraFailure(f"camera {self.device}: not there, or another program has it")
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, self.width)
         capture.set(cv2.CAP_PROP_FRAME_HEIGHT, self.height)
         capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
@@ -88,7 +88,7 @@ class DeviceCamera(_Opened):
         seen = int(capture.get(cv2.CAP_PROP_FRAME_WIDTH)), int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
         if seen != (self.width, self.height):
             capture.release()
-            raise CameraFault(
+            raise CameraFailure(
                 f"camera {self.device}: gives {seen[0]} x {seen[1]}, not {self.width} x {self.height}"
             )
         self._open = capture
@@ -106,7 +106,7 @@ class DeviceCamera(_Opened):
         if self._open is None:
             raise UsageError("the camera is closed; use it inside its with-block")
         if not self._open.grab():
-            raise CameraFault(f"camera {self.device}: has gone")
+            raise CameraFailure(f"camera {self.device}: has gone")
         exposed_ns = self.clock.now_ns()
         ok, picture = self._open.retrieve()
         self._number += 1
@@ -152,11 +152,14 @@ class DrawnCamera(_Opened):
         draw: Returns the picture (and depth, or None) of the scene as it is now; None without graphics.
         period_s: Between two exposures.
         latency_s: From exposure to the frame being there.
+        grain: Seed of the grain of its pictures: a live sensor never gives the same picture twice. Without one
+            there is none.
     """
 
     draw: "Callable[[], tuple[Picture, Any] | None]"
     period_s: float
     latency_s: float = 0.0
+    grain: tuple[int, ...] | None = None
     _due: list[Frame] = field(default_factory=list, init=False)
     _number: int = field(default=-1, init=False)
     _shown: Frame | None = field(default=None, init=False)
@@ -167,11 +170,12 @@ class DrawnCamera(_Opened):
         if number > self._number:
             drawn = self.draw()
             if drawn is None:
-                raise CameraFault(
+                raise CameraFailure(
                     "no pictures: the graphics libraries are missing; use the fitted sensor model"
                 )
             self._number = number
-            self._due.append(Frame(drawn[0], now_ns, int(number), drawn[1]))
+            picture = drawn[0] if self.grain is None else grainy(drawn[0], (*self.grain, int(number)))
+            self._due.append(Frame(picture, now_ns, int(number), drawn[1]))
         while self._due and self._due[0].exposed_ns + nanoseconds(self.latency_s) <= now_ns:
             self._shown = self._due.pop(0)
         return self._shown
@@ -186,18 +190,22 @@ class FaultyCamera(_Opened):
         fault: ``freeze``, ``black``, ``bright``, ``blur``, ``duplicate``, ``drop`` or ``gone``.
         start_ns: Since when.
         end_ns: Until when.
+        chance: With which each frame is struck.
+        seed: Decides which.
     """
 
     camera: Camera
     fault: str
     start_ns: int
     end_ns: int
+    chance: float = 1.0
+    seed: int = 0
     _kept: Frame | None = field(default=None, init=False)
 
     def frame(self, now_ns: int) -> Frame | None:
         """Return what the faulty camera shows."""
         true = self.camera.frame(now_ns)
-        if true is None or not self.start_ns <= now_ns < self.end_ns:
+        if true is None or not self.start_ns <= now_ns < self.end_ns or not self._struck(true.number):
             self._kept = true
             return true
         kept = self._kept or true
@@ -217,10 +225,25 @@ class FaultyCamera(_Opened):
                 blurred = cv2.GaussianBlur(true.picture, (0, 0), 12.0).astype(np.uint8)
                 return Frame(blurred, true.exposed_ns, true.number, true.depth_m)
             case "gone":
-                raise CameraFault("the camera was unplugged")
+                raise CameraFailure("the camera was unplugged")
         raise UsageError(
             f"camera fault {self.fault!r}: give freeze, black, bright, blur, duplicate, drop or gone"
         )
+
+    def _struck(self, number: int) -> bool:
+        return self.chance >= 1.0 or bool(np.random.default_rng((self.seed, number)).random() < self.chance)
+
+
+def grainy(picture: Picture, seed: tuple[int, ...]) -> Picture:
+    """Return a picture with the least noise a sensor has: one grey level, up or down, in a twentieth of the pixels."""
+    rng = np.random.default_rng(seed)
+    height, width = picture.shape[:2]
+    n = height * width // 20
+    rows, columns = rng.integers(0, height, n), rng.integers(0, width, n)
+    noisy = picture.copy()
+    one = rng.choice(np.array([-1, 1], np.int16), n)[:, None]
+    noisy[rows, columns] = np.clip(noisy[rows, columns].astype(np.int16) + one, 0, 255).astype(np.uint8)
+    return noisy
 
 
 def read_picture(path: Path) -> Picture:

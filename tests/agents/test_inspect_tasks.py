@@ -10,7 +10,7 @@ from inspect_ai import Task, eval
 from inspect_ai.agent import react
 from inspect_ai.event import InfoEvent, ToolEvent
 from inspect_ai.log import EvalLog, EvalSample
-from inspect_ai.model import Model
+from inspect_ai.model import Model, get_model
 
 from analysis.table import load_table
 from analysis.trials import OUTCOMES, TrialTable
@@ -121,3 +121,23 @@ def test_another_solver_finds_the_tools_and_cannot_go_on_after_the_end(run: Run,
 
 def test_the_scripted_model_is_a_model_like_any_other() -> None:
     assert str(scripted_model("careful")) == "mockllm/model"
+
+
+def test_a_model_is_shown_the_picture_it_asks_for(run: Run, tmp_path: Path) -> None:
+    shown: list[Any] = []
+
+    def give(messages: list[Any], tools: object, choice: object, config: object) -> Any:
+        for message in messages:  # Inspect moves pictures into a message of their own for some providers
+            shown.extend(message.content if isinstance(message.content, list) else [])
+        looked = any(m.role == "assistant" for m in messages)
+        return answer(("finish", {"summary": "done"}) if looked else ("observe", {"camera": "face"}))
+
+    model = get_model("mockllm/model", custom_outputs=give, memoize=False)
+    _, sample = run(make_task("spoon-feed")(think="1 s", out=str(tmp_path / "runs")), model)
+    if not shown:
+        pytest.skip("no graphics libraries")
+    (image,) = [part.image for part in shown if part.type == "image"]
+    assert image.startswith("data:image/jpeg;base64,/9j/")
+    record = read(Path(sample.metadata["record"]))
+    (seen,) = [e.body for e in record.events if e.kind == Kind.SEEN]
+    assert seen["shown"] is True and len(list(record.images("face"))) == 1

@@ -1,5 +1,7 @@
 """A trial over the Model Context Protocol: the official client does the job, and nobody else gets at it."""
 
+import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -254,3 +256,26 @@ def test_the_command_refuses_what_does_not_exist(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 2 and "unknown task" in ran.stderr and "Traceback" not in ran.stderr
+
+
+def test_a_picture_comes_as_a_picture(tmp_path: Path) -> None:
+    async def job() -> None:
+        async with (
+            bedside(tmp_path / "t", "spoon-feed/4-bites/plain") as side,
+            Client(side.server()) as client,
+        ):
+            result = await client.call_tool("observe", {"camera": "face", "width": 320})
+            told, *pictures = result.content
+            if not pictures and "graphics" in told.text:
+                pytest.skip(told.text)
+            (picture,) = pictures
+            data = base64.b64decode(picture.data)
+            assert picture.mime_type == "image/jpeg" and data[:2] == b"\xff\xd8"
+            (said,) = json.loads(told.text)["pictures"]
+            assert (said["camera"], said["width"], said["age_s"]) == ("face", 320, 0.04)
+            (seen,) = bodies(read(tmp_path / "t"), Kind.SEEN)
+            assert seen["sha256"] == hashlib.sha256(data).hexdigest()
+            refused = await client.call_tool("observe", {"camera": "roof"})
+            assert "known: face" in refused.content[0].text
+
+    run(job)

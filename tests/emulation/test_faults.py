@@ -9,7 +9,7 @@ import pytest
 from firmware_bridge import messages as m
 from firmware_bridge.build import LIBRARY
 from rig.core.bench import load_bench
-from rig.core.channel import Quality, Trace
+from rig.core.channel import Trace
 from rig.core.clock import MonotonicClock
 from rig.core.command import steady
 from rig.core.errors import ConfigError, RigFault
@@ -107,19 +107,6 @@ def test_a_clock_that_runs_a_percent_fast_is_mapped_and_reported() -> None:
     assert trace is not None
     clock = backend.board.link.session.clocks.clock
     assert clock is not None and clock.drift == pytest.approx(-0.0099, abs=5e-3)
-
-
-def test_a_frozen_camera_shows_the_same_picture_and_looks_fresh() -> None:
-    frozen = fault(BenchFault.CAMERA_FREEZE)
-    with EmulatedBackend(HOST, seed=3, device_faults=[frozen]) as backend:
-        plan = steady(backend.actuators, backend.setpoints, 0, HOST.tick_ns, 200)
-        trace = backend.stretch(plan, indifferent_watch()).trace
-    after = trace.t_ns > 300_000_000
-    for name in ("face.gap", "face.yaw"):
-        i = trace.layout.index(name)
-        assert np.ptp(trace.values[after, i]) == 0.0
-        assert np.all(trace.quality[after, i] == Quality.GOOD)
-        assert np.ptp(trace.values[~after, i]) > 0.0
 
 
 # --- Modbus, in real time -------------------------------------------------------------------------

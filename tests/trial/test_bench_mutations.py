@@ -88,7 +88,7 @@ def run_on(bench: Bench, folder: Path, more: tuple[SensorFault, ...]) -> Ran:
     own = run.faults_of
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "make_agent", habit(without(**({bench.lost: False} if bench.lost else {}))))
-        patch.setattr(run, "faults_of", lambda item: (*own(item), *more))
+        patch.setattr(run, "faults_of", lambda item, bench: (*own(item, bench), *more))
         return ran(spec_of(bench.item), folder)
 
 

@@ -9,7 +9,7 @@ import pytest
 from rig.core.clock import SimClock, nanoseconds
 from rig.core.errors import UsageError
 from rig.vision.frame import BLINDING, Flaw, Frame, Inspector, Looks
-from rig.vision.source import CameraFault, DeviceCamera, DrawnCamera, FaultyCamera, FolderCamera, encoded
+from rig.vision.source import CameraFailure, DeviceCamera, DrawnCamera, FaultyCamera, FolderCamera, encoded
 
 LOOKS = Looks(width=64, height=48, period_s=0.033)
 PERIOD = nanoseconds(0.033)
@@ -107,7 +107,7 @@ def test_every_fault_blinds_within_the_time_a_mouth_pose_may_age(
 def test_an_unplugged_camera_is_a_fault_of_the_rig(camera: DrawnCamera) -> None:
     gone = FaultyCamera(camera=camera, fault="gone", start_ns=0, end_ns=nanoseconds(9.0))
     gone.frame(-1)
-    with pytest.raises(CameraFault, match="unplugged"):
+    with pytest.raises(CameraFailure, match="unplugged"):
         for t in range(0, nanoseconds(0.2), nanoseconds(0.02)):
             gone.frame(t)
 
@@ -133,7 +133,7 @@ def test_a_folder_without_pictures_is_named(tmp_path: Path) -> None:
 
 def test_a_camera_that_is_not_there_is_a_fault_of_the_rig(tmp_path: Path) -> None:
     camera = DeviceCamera(device=str(tmp_path / "video0"), width=64, height=48, clock=SimClock())
-    with pytest.raises(CameraFault, match="not there, or another program has it"), camera:
+    with pytest.raises(CameraFailure, match="not there, or another program has it"), camera:
         pass
     with pytest.raises(UsageError, match="closed"):
         camera.frame(0)

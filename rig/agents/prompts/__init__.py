@@ -48,7 +48,8 @@ class PromptFile(BaseModel):
     def job_text(self, briefing: Briefing, view: str) -> str:
         """Return the job in words, with what is seen now."""
         b = briefing
-        notes = _listed(b.care_notes)
+        looks = tuple(f"Camera {name} (observe with it): {text}." for name, text in b.cameras.items())
+        notes = _listed((*b.care_notes, *looks))
         if b.segment:
             handed_over = _listed(b.handed_over or ("nothing",))
             notes += "\n\n" + self.taken_over.strip().format(handed_over=handed_over)

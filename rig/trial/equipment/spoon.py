@@ -31,8 +31,9 @@ def _scoop(here: Here) -> Skill:
 
 
 def _transfer(action: Act, here: Here, snapshot: Snapshot) -> Skill:
+    takes = snapshot["camera.takes"]  # where a take cannot be seen, the spoon stays its full time
     into = path(here, here.place("inside"), profiles()["into_mouth"], force_guard(action.guard_n))
     waits = round(TAKE_WAIT_S * 1e9 / here.bench.tick_ns)
-    taken = (Guard("camera.takes", above=snapshot.value("camera.takes") + 0.5),)
+    taken = (Guard("camera.takes", above=takes.value + 0.5),) if takes.good else ()
     wait = still(here.after([into]), waits, until=taken)
     return Skill((into, wait), here.intents(mouth=1.0, push=push_n(action.guard_n)))
