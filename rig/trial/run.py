@@ -33,7 +33,7 @@ from rig.trial.sight import Sight, streams
 from rig.trial.spec import Ticket, TrialSpec, configuration
 from rig.trial.think import ThinkMode, parse_think
 from safety_monitor.gate import Envelope
-from safety_monitor.limits import load_envelope
+from safety_monitor.limits import limit_files, load_envelope
 from safety_monitor.monitor import Monitor
 from safety_monitor.rules import load_rules, rule_files
 from tasks.suite import Item, load_item, load_task
@@ -262,18 +262,22 @@ def configured(spec: TrialSpec) -> dict[str, Json]:
         UsageError: If something it names does not exist.
     """
     item = load_item(spec.item)
-    bench, rules = _bench_and_rules(item.task.bench(spec.bench), item.task.name)
+    bench = load_bench(item.task.bench(spec.bench))
+    rules = _meaning(rule_files(item.task.name), bench)
     with ExitStack() as stack:
         agent = make_agent(spec.agent, np.random.default_rng(0))
         _let_go_after(stack, agent)
         return configuration(item, spec, bench, rules, _described(agent))
 
 
+def _meaning(paths: tuple[Path, ...], bench: BenchSpec) -> str:
+    """Return the digest of what rule files mean on a bench; kept for the same bytes, for a grid asks for every cell."""
+    return _kept_meaning(paths, bench, tuple(path.read_bytes() for path in (*paths, *limit_files())))
+
+
 @lru_cache(maxsize=256)
-def _bench_and_rules(bench_name: str, task: str) -> tuple[BenchSpec, str]:
-    """Return a bench and the digest of a task's rules on it; kept, because a grid asks for every cell."""
-    bench = load_bench(bench_name)
-    return bench, load_rules(rule_files(task), bench.layout).digest
+def _kept_meaning(paths: tuple[Path, ...], bench: BenchSpec, contents: tuple[bytes, ...]) -> str:
+    return load_rules(paths, bench.layout).digest
 
 
 def _described(agent: Agent) -> Mapping[str, Json]:
