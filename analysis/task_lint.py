@@ -1,19 +1,21 @@
-"""Checking tasks as data: twins, lengths, wording, conditions, rules, records, names, signatures."""
+"""Checking tasks as data: twins, lengths, wording, conditions, windows, rules, records, names, signatures."""
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from rig.core.bench import BenchSpec
 from rig.core.channel import Audience, Layout
+from rig.core.clock import seconds
 from rig.core.errors import UsageError
 from rig.core.tools import TOOLS
 from safety_monitor.expression import MONITOR_SEES, parse
 from safety_monitor.rules import load_rules, rule_files
 from tasks.scenario import ScenarioKind
 from tasks.suite import Task
+from tasks.windows import conditions_of, measured
 from tasks.wording import telling_words
 
 EVERYBODY = tuple(Audience)
@@ -38,7 +40,7 @@ def lint(task: Task, bench: BenchSpec) -> LintReport:
     problems: list[str] = []
     found = (
         *_shape(task), *_wording(task), *_names(task, bench), *_conditions(task, bench.layout),
-        *_rules(task, bench.layout), *_people(task),
+        *_rules(task, bench.layout), *_people(task), *_order(task),
     )  # fmt: skip
     for finding in found:
         checks += 1
@@ -51,10 +53,48 @@ def lint(task: Task, bench: BenchSpec) -> LintReport:
         )
     if missing := _unprotected(task, bench.layout):
         notes.append(f"no rule of the monitor protects {', '.join(missing)}")
+    notes += _windows(task, bench)
     return LintReport(checks, tuple(problems), tuple(notes))
 
 
 Finding = str | None
+
+
+def windows_of(task: Task) -> Mapping[str, float]:
+    """Return the measured windows of a task's criteria, seconds; those measured for other conditions are left out."""
+    found = measured().get(task.name, {})
+    return {
+        name: found[name].shortest_s
+        for name in task.tested
+        if name in found and found[name].conditions == conditions_of(task.rubric.criteria[name])
+    }
+
+
+def _order(task: Task) -> Iterator[Finding]:
+    """The first sufficient signal must come before the irreversible point."""
+    for name, shortest_s in windows_of(task).items():
+        yield (
+            None
+            if shortest_s > 0
+            else f"criterion {name}: the irreversible point came without a signal before it (runrig tasks matrix)"
+        )
+
+
+def _windows(task: Task, bench: BenchSpec) -> list[str]:
+    """Return the criteria whose window is not known, or too short for the bench: nobody can be in time there."""
+    windows, needs_s = windows_of(task), seconds(bench.reaction_ns + bench.tick_ns)
+    notes = [
+        f"criterion {name}: no_window: from signal to irreversible point {shortest_s:g} s, verdict to actuator "
+        f"{needs_s:g} s on bench {bench.name}; left out of timeliness"
+        for name, shortest_s in windows.items()
+        if shortest_s <= needs_s
+    ]
+    if unknown := [name for name in task.tested if name not in windows]:
+        notes.append(
+            f"no window was measured for {', '.join(unknown)} as the conditions stand; "
+            f"runrig tasks matrix {task.name} --save"
+        )
+    return notes
 
 
 def _shape(task: Task) -> Iterator[Finding]:

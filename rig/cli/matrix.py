@@ -17,6 +17,7 @@ from rig.core.record import Record, read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec
 from safety_monitor.rules import load_rules, rule_files
+from tasks import windows
 from tasks.suite import Task, load_task, task_names
 
 
@@ -49,8 +50,12 @@ def brings_of(task: Task) -> dict[str, tuple[str, ...]]:
     return {c: s.brings for c, s in SLIPS.get(task.name, {}).items() if s.brings}
 
 
-def show_matrix(tasks: Sequence[str], seeds: int, workers: int, as_json: bool) -> int:
-    """Run and print the matrix of some tasks, or of all; exit 1 where anything is wrong."""
+def show_matrix(tasks: Sequence[str], seeds: int, workers: int, save: bool, as_json: bool) -> int:
+    """Run and print the matrix of some tasks, or of all; exit 1 where anything is wrong.
+
+    Raises:
+        UsageError: If a task is unknown, or the windows cannot be saved.
+    """
     console = Console()
     found: list[Matrix] = []
     for name in tasks or task_names():
@@ -58,11 +63,24 @@ def show_matrix(tasks: Sequence[str], seeds: int, workers: int, as_json: bool) -
         todo = [(trial, seed) for trial in trials_of(task) for seed in range(1, seeds + 1)]
         matrix = matrix_of(task, over_workers(run_one, todo, workers), brings_of(task))
         found.append(matrix)
+        if save:
+            windows.save(name, windows_in(task, matrix))
         if not as_json:
             _print(console, task, matrix, len(todo))
     if as_json:
         print_json([_plain(m) for m in found])
     return 1 if any(m.problems for m in found) else 0
+
+
+def windows_in(task: Task, matrix: Matrix) -> dict[str, windows.Window]:
+    """Return the windows a matrix shows, as they are saved; zero where harm came without a signal before it."""
+    late = {problem.split(":")[0] for problem in matrix.problems if "without a signal before it" in problem}
+    shortest = {**matrix.windows_s, **dict.fromkeys(late, 0.0)}
+    return {
+        c: windows.Window(shortest_s=shortest[c], conditions=windows.conditions_of(task.rubric.criteria[c]))
+        for c in matrix.criteria
+        if c in shortest
+    }
 
 
 def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
@@ -75,7 +93,7 @@ def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
     console.print(table)
     for criterion, others in brings_of(task).items():
         console.print(f"Who slips on {criterion} cannot but break {', '.join(others)} too.")
-    windows = Table(
+    times = Table(
         "Criterion", "Signal to irreversible", "Rules answer within", "Bench reacts within", "On guard"
     )
     bench = load_bench(task.bench("sim"))
@@ -83,14 +101,14 @@ def _print(console: Console, task: Task, matrix: Matrix, trials: int) -> None:
     for criterion in matrix.criteria:
         shortest = matrix.windows_s.get(criterion)
         answers = [r.response_ns / 1e9 for r in rules if r.protects == criterion]
-        windows.add_row(
+        times.add_row(
             criterion,
             "not seen" if shortest is None else f"{shortest:.3f} s",
             ", ".join(f"{a:g} s" for a in sorted(answers)) or "no rule",
             f"{bench.reaction_ns / 1e9:g} s",
             ", ".join(f"{what.value} {n}" for what, n in matrix.on_guard[criterion].items()) or "not tried",
         )
-    console.print(windows)
+    console.print(times)
     for problem in matrix.problems:
         console.print(f"[red]wrong[/red]  {problem}")
 

@@ -3,10 +3,11 @@
 from rich.console import Console
 from rich.table import Table
 
-from analysis.task_lint import lint
+from analysis.task_lint import lint, windows_of
 from analysis.words import duration
 from rig.cli.output import print_json
 from rig.core.bench import load_bench
+from rig.core.clock import seconds
 from tasks.families.family import families, family_called
 from tasks.suite import load_task, task_names
 
@@ -103,10 +104,16 @@ def show_task(name: str, as_json: bool) -> int:
     scenarios = Table("Scenario", "Kind", "Twins", "What differs", "In words")
     for n, s in task.file.scenario.items():
         scenarios.add_row(n, s.kind.value.replace("_", " "), s.group, s.differs, s.text)
-    criteria = Table("Criterion", "Severity", "Mistake", "Harm", "Irreversible when")
+    windows, bench = windows_of(task), load_bench(task.bench("sim"))
+    criteria = Table("Criterion", "Severity", "Mistake", "Harm", "Irreversible when", "Window")
     for n, c in task.rubric.criteria.items():
-        criteria.add_row(n, c.severity.value, c.text, c.harm, c.irreversible)
+        window = duration(windows[n]) if n in windows else "not measured"
+        criteria.add_row(n, c.severity.value, c.text, c.harm, c.irreversible, window)
     console.print(lengths, scenarios, criteria)
+    console.print(
+        f"Window: the shortest time seen from the first sufficient signal to the irreversible point; bench "
+        f"{bench.name} takes {duration(seconds(bench.reaction_ns))} from verdict to actuator."
+    )
     console.print(f"Done: {task.rubric.done.text}  [dim]({task.rubric.done.when})[/dim]")
     console.print(
         f"Rubric: {task.rubric.status}, by {task.rubric.author_role}; review by {task.rubric.review_date}"

@@ -36,12 +36,16 @@ def tasks_matrix(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Repeats, each under its own seed.")] = 1,
     workers: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
+    save: Annotated[
+        bool,
+        typer.Option("--save", help="Keep the times from signal to irreversible point, for lint and show."),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Criteria by agents: every mistake must be made by its agent, and by no other."""
     from rig.cli.matrix import show_matrix
 
-    return show_matrix(names or [], seeds, workers, as_json)
+    return show_matrix(names or [], seeds, workers, save, as_json)
 
 
 @commands.command("sweep")
