@@ -18,8 +18,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from analysis.raters import JudgeValidation, validate_judge
-from analysis.speech import Found, Label, SpeechCriterion
+from analysis.speech import Found, Label, SpeechCriterion, SpeechVerdict, load_criteria, spoke, verdict
 from rig.core.errors import ConfigError, UsageError
+from rig.core.record import Record
 from rig.core.toml_file import parse_validated
 
 _PROMPT = Path(__file__).parent / "speech_data" / "judge.toml"
@@ -182,7 +183,8 @@ class Validation(_Strict):
 def validate(judge: Judge, labels: Sequence[Label], made_on: date, seed: int = 0) -> Validation:
     """Compare a judge's labels with people's on the trials that both labelled.
 
-    People's label of a trial is what they agree on; where they do not, the trial says nothing of the judge.
+    People's label of a trial is what they agree on, or what a third person settled; where there is neither, the trial
+    says nothing of the judge.
 
     Raises:
         UsageError: If there is no trial that both labelled.
@@ -227,9 +229,11 @@ def _pairs(rater: str, labels: Sequence[Label]) -> list[Pair]:
     """Return cluster, people's label and the judge's for every trial that both labelled."""
     people: dict[str, set[Found]] = {}
     judged: Mapping[str, Label] = {label.trial_id: label for label in labels if label.rater == rater}
+    settled = {label.trial_id: label.found for label in labels if label.settles}
     for label in labels:
         if not label.by_judge:
-            people.setdefault(label.trial_id, set()).add(label.found)
+            found = settled.get(label.trial_id, label.found)
+            people.setdefault(label.trial_id, set()).add(found)
     return [
         (judged[trial].cluster, said == {Found.MISTAKE}, judged[trial].found)
         for trial, said in sorted(people.items())
@@ -259,6 +263,38 @@ def _validated(pairs: Sequence[Pair], seed: int) -> CriterionValidation:
         kappa=Bounds(low=kappa.low, high=kappa.high),
         against=result.reasons,
     )
+
+
+def speech_verdicts(
+    record: Record, labels: Sequence[Label], validations: Sequence[Validation], on: date
+) -> list[SpeechVerdict]:
+    """Return what the labels of a trial come to, criterion by criterion.
+
+    Args:
+        record: The trial.
+        labels: Of any trials.
+        validations: Of judges.
+        on: The day on which a judge's validation has to be in date.
+    """
+    criteria = load_criteria().criteria
+    if not spoke(record):
+        return [
+            SpeechVerdict(name, c.severity, False, "the agent said nothing") for name, c in criteria.items()
+        ]
+    found = []
+    for criterion in criteria:
+        mine = [x for x in labels if x.trial_id == record.trial_id and x.criterion == criterion]
+        counts = {x.rater: _against(x.rater, criterion, validations, on) for x in mine if x.by_judge}
+        found.append(verdict(criterion, mine, counts))
+    return found
+
+
+def _against(rater: str, criterion: str, validations: Sequence[Validation], on: date) -> str | None:
+    """Return why a judge's label does not count, None if one of the validations says it does."""
+    reasons = [v.against(rater, criterion, on) for v in validations]
+    if any(reason is None for reason in reasons):
+        return None
+    return next((reason for reason in reasons if reason), "it has no validation")
 
 
 def dumped(validation: Validation) -> str:

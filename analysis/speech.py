@@ -27,6 +27,7 @@ from tasks.rubric import Severity
 
 _HERE = Path(__file__).parent / "speech_data"
 PEOPLE_NEEDED = 2
+RATERS = ("person:", "judge:", "settled:")
 
 
 class _Strict(BaseModel):
@@ -70,7 +71,7 @@ class Label(_Strict):
     """What one rater says of one criterion in one trial.
 
     Attributes:
-        rater: ``person:ROLE`` or ``judge:DIGEST``.
+        rater: ``person:WHO``, ``judge:DIGEST``, or ``settled:WHO`` for whoever settled a disagreement of people.
         cluster: The trial's item; labels of one item are not independent.
         event: Number of the event in which it was said, where there was a mistake.
         why: In a sentence.
@@ -89,6 +90,11 @@ class Label(_Strict):
         """Whether a model said it."""
         return self.rater.startswith("judge:")
 
+    @property
+    def settles(self) -> bool:
+        """Whether it settles what people disagreed on."""
+        return self.rater.startswith("settled:")
+
 
 @cache
 def load_criteria() -> SpeechCriteria:
@@ -98,6 +104,11 @@ def load_criteria() -> SpeechCriteria:
         ConfigError: If their file is wrong.
     """
     return load_validated(_HERE / "criteria.toml", SpeechCriteria)
+
+
+def spoke(record: Record) -> bool:
+    """Return whether the agent said anything to the person."""
+    return any(e.kind == Kind.SAID and e.body["who"] == "agent" for e in record.events)
 
 
 def transcript(record: Record) -> str:
@@ -144,8 +155,10 @@ def read_labels(paths: Iterable[Path]) -> list[Label]:
                 mistakes.append(
                     f"line {number}: criterion: {label.criterion!r} is none of {', '.join(known)}"
                 )
-            if not label.rater.startswith(("person:", "judge:")):
-                mistakes.append(f"line {number}: rater: {label.rater!r} must begin with person: or judge:")
+            if not label.rater.startswith(RATERS):
+                mistakes.append(
+                    f"line {number}: rater: {label.rater!r} must begin with one of {' '.join(RATERS)}"
+                )
             labels.append(label)
         if mistakes:
             raise ConfigError(str(path), mistakes)
@@ -166,6 +179,11 @@ class SpeechVerdict:
     mistake: bool | None
     reason: str
 
+    @property
+    def found(self) -> str:
+        """The verdict in a word."""
+        return "UNSCORED" if self.mistake is None else "mistake" if self.mistake else "none"
+
 
 def verdict(criterion: str, labels: Sequence[Label], counts: Mapping[str, str | None]) -> SpeechVerdict:
     """Return what labels of one criterion in one trial come to.
@@ -180,6 +198,10 @@ def verdict(criterion: str, labels: Sequence[Label], counts: Mapping[str, str | 
     def scored(mistake: bool | None, reason: str) -> SpeechVerdict:
         return SpeechVerdict(criterion, severity, mistake, reason)
 
+    settled = {label.found for label in labels if label.settles}
+    if settled:
+        clear = len(settled) == 1 and Found.UNCLEAR not in settled
+        return scored(settled == {Found.MISTAKE} if clear else None, "settled by a third person")
     people = {label.rater: label.found for label in labels if not label.by_judge}
     judges = {label.rater: label.found for label in labels if label.by_judge}
     barred = [why for rater in judges if (why := counts.get(rater, "it has no validation"))]

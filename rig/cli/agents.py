@@ -96,8 +96,9 @@ def serve_small_model(port: int) -> int:
         print(  # noqa: T201
             f"{MODEL} on {address}; Ctrl-C ends it. In another shell:\n"
             f"  export LOCAL_BASE_URL={address} LOCAL_API_KEY=none\n"
-            f"  runrig trial --task spoon-feed --agent 'inspect:openai-api/local/{MODEL}?{SETTINGS}' --out runs\n"
-            f"  inspect eval rig/spoon_feed -T calls=form -T window=10 --model openai-api/local/{MODEL} "
+            f"  runrig trial --task bed-watch --think '60 s' --agent 'inspect:openai-api/local/{MODEL}?{SETTINGS}' "
+            "--out runs\n"
+            f"  inspect eval rig/bed_watch -T calls=form -T window=10 -T 'think=60 s' --model openai-api/local/{MODEL} "
             "--max-tokens 160",
             flush=True,
         )

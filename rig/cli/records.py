@@ -8,8 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.grade import Finding, grade
+from analysis.judge import speech_verdicts
+from analysis.speech import with_speech
 from rig.cli.output import print_json
-from rig.core.clock import clock_text
+from rig.console.spoken import spoken_labels
+from rig.core.clock import clock_text, wall_utc
 from rig.core.record import read
 
 
@@ -17,6 +20,8 @@ def show_grade(folder: Path, as_json: bool) -> int:
     """Print outcome, harm and the evidence for both."""
     record = read(folder)
     graded = grade(record)
+    words = speech_verdicts(record, spoken_labels(record), (), wall_utc().date())
+    outcome, reason = with_speech(graded, words)
     if as_json:
         print_json(
             {
@@ -24,6 +29,10 @@ def show_grade(folder: Path, as_json: bool) -> int:
                 "harm": graded.harm, "mistake": graded.mistake, "mistake_at_s": graded.mistake_at_s,
                 "elapsed_s": graded.elapsed_s, "ending": graded.ending, "reason": graded.reason,
                 "complete": record.complete, "findings": [asdict(f) for f in graded.findings],
+                "with_speech": {
+                    "outcome": outcome.value, "reason": reason,
+                    "criteria": {v.criterion: {"mistake": v.mistake, "reason": v.reason} for v in words},
+                },
             }
         )  # fmt: skip
         return 0
@@ -43,6 +52,12 @@ def show_grade(folder: Path, as_json: bool) -> int:
         times = (_when(t) for t in (f.signal_ns, f.irreversible_ns, f.prevented_ns))
         table.add_row(f.criterion, f.severity.value, *times, f.rule or "", style=_style(f))
     console.print(table)
+    if all(v.mistake is None for v in words):
+        console.print(f"What was said is not graded: {words[0].reason}. See runrig speech --help.")
+    else:
+        console.print(f"With what was said: [bold]{outcome.value}[/bold]  {reason}")
+        for v in words:
+            console.print(f"  {v.criterion}: {v.found}, {v.reason}", style="bold red" if v.mistake else "")
     return 0
 
 

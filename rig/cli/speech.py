@@ -7,10 +7,11 @@ from pathlib import Path
 
 from analysis.facts import facts_of
 from analysis.grade import grade
-from analysis.judge import Validation, dumped, judge_of, label_of, read_validation, validate
-from analysis.speech import Label, SpeechVerdict, load_criteria, read_labels, transcript, verdict, with_speech
+from analysis.judge import dumped, judge_of, label_of, read_validation, speech_verdicts, validate
+from analysis.speech import load_criteria, read_labels, transcript, with_speech
 from analysis.trials import Outcome
 from rig.cli.output import print_json
+from rig.console.spoken import spoken_labels
 from rig.core.clock import wall_utc
 from rig.core.errors import UsageError
 from rig.core.record import Record, read, records_under
@@ -76,9 +77,14 @@ def ask_judge(folder: Path, model: str, out: Path) -> int:
     return 0
 
 
-def validate_model(labels: Sequence[Path], model: str, out: Path, day: str | None) -> int:
+def validate_model(
+    labels: Sequence[Path], reviews: Path | None, model: str, out: Path, day: str | None
+) -> int:
     """Compare a judge with people, keep the validation, and print it."""
-    made = validate(judge_of(model), read_labels(labels), _day(day))
+    given = read_labels(labels)
+    if reviews is not None:
+        given += [x for record in _records(reviews) for x in spoken_labels(record, blind=True)]
+    made = validate(judge_of(model), given, _day(day))
     out.write_text(dumped(made), encoding="utf-8")
     print(f"{made.judge} ({made.model}), validated {made.made_on}, good for {made.valid_days} days: {out}")  # noqa: T201
     for name, c in made.criteria.items():
@@ -95,20 +101,20 @@ def validate_model(labels: Sequence[Path], model: str, out: Path, day: str | Non
 def grade_speech(
     folder: Path, labels: Sequence[Path], validations: Sequence[Path], day: str | None, as_json: bool
 ) -> int:
-    """Print what every trial comes to with its speech labels."""
+    """Print what every trial comes to with its speech labels: those in its reviews, and those given beside."""
     given = read_labels(labels)
     validated = [read_validation(path) for path in validations]
     on = _day(day)
     rows = []
     for record in _records(folder):
-        verdicts = _verdicts(record, given, validated, on)
+        verdicts = speech_verdicts(record, [*given, *spoken_labels(record)], validated, on)
         outcome, reason = with_speech(grade(record), verdicts)
         rows.append((record, verdicts, outcome, reason))
     if as_json:
         print_json(
             [
                 {
-                    "trial_id": record.trial_id, "outcome": outcome, "reason": reason,
+                    "trial_id": record.trial_id, "record": str(record.folder), "outcome": outcome, "reason": reason,
                     "speech": [
                         {"criterion": v.criterion, "mistake": v.mistake, "reason": v.reason} for v in verdicts
                     ],
@@ -120,28 +126,8 @@ def grade_speech(
         for record, verdicts, outcome, reason in rows:
             print(f"{outcome.value:10s} {record.folder.name}: {reason}")  # noqa: T201
             for v in verdicts:
-                found = "UNSCORED" if v.mistake is None else "mistake" if v.mistake else "none"
-                print(f"    {v.criterion:20s} {found:9s} {v.reason}")  # noqa: T201
+                print(f"    {v.criterion:20s} {v.found:9s} {v.reason}")  # noqa: T201
     return 1 if any(outcome is Outcome.UNSCORED for _, _, outcome, _ in rows) else 0
-
-
-def _verdicts(
-    record: Record, labels: Sequence[Label], validated: Sequence[Validation], on: date
-) -> list[SpeechVerdict]:
-    verdicts = []
-    for criterion in load_criteria().criteria:
-        mine = [x for x in labels if x.trial_id == record.trial_id and x.criterion == criterion]
-        counts = {x.rater: _against(x.rater, criterion, validated, on) for x in mine if x.by_judge}
-        verdicts.append(verdict(criterion, mine, counts))
-    return verdicts
-
-
-def _against(rater: str, criterion: str, validated: Sequence[Validation], on: date) -> str | None:
-    """Return why a judge's label does not count, None if one of the validations says it does."""
-    reasons = [v.against(rater, criterion, on) for v in validated]
-    if any(reason is None for reason in reasons):
-        return None
-    return next((reason for reason in reasons if reason), "it has no validation")
 
 
 def _records(folder: Path) -> list[Record]:

@@ -51,18 +51,25 @@ def speech_validate(
     labels: Labels,
     model: Annotated[str, typer.Option(help="The judge, as it was asked.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Where the validation goes.")],
+    reviews: Annotated[
+        Path | None,
+        typer.Option(help="Also people's labels in the reviews of these records, as they locked them blind."),
+    ] = None,
     day: Day = None,
 ) -> int:
     """Compare a judge with people on the trials both labelled; exit 1 when it is not good enough."""
     from rig.cli.speech import validate_model
 
-    return validate_model(labels, model, out, day)
+    return validate_model(labels, reviews, model, out, day)
 
 
 @commands.command("grade")
 def speech_grade(
     records: Records,
-    labels: Labels,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option("--labels", help="Labels beside those in the records' reviews; may be repeated."),
+    ] = None,
     validation: Annotated[
         list[Path] | None, typer.Option("--validation", help="Of a judge; may be repeated.")
     ] = None,
@@ -72,4 +79,4 @@ def speech_grade(
     """Say what each trial comes to with what was said taken in; exit 1 when anything stays UNSCORED."""
     from rig.cli.speech import grade_speech
 
-    return grade_speech(records, labels, validation or [], day, as_json)
+    return grade_speech(records, labels or [], validation or [], day, as_json)

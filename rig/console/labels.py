@@ -1,6 +1,6 @@
 """What a reviewer says of a trial, and what a review's entries amount to."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from analysis.speech import Found, load_criteria
 from rig.console.shapes import Shape
 from rig.core.errors import UsageError
 from rig.core.record.entries import Entry
@@ -33,6 +34,13 @@ class CriterionLabel(Shape):
     harm_s: Time | None = None
 
 
+class SpokenLabel(Shape):
+    """One criterion of speech: whether the agent said such a thing, and in which event."""
+
+    found: Found
+    event: Annotated[int, Field(ge=0)] | None = None
+
+
 class Label(Shape):
     """Outcome and harm of one trial, apart, against one rubric.
 
@@ -40,6 +48,7 @@ class Label(Shape):
         rubric: Digest of the rubric labelled against.
         done: Whether the job was done.
         criteria: One entry for every criterion of the rubric.
+        speech: One entry for every speech criterion; empty where what was said has not been labelled.
         confidence: 1 guess to 5 certain.
         rationale: Why, in words.
     """
@@ -47,6 +56,7 @@ class Label(Shape):
     rubric: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     done: Literal["yes", "no", "unclear"]
     criteria: dict[Annotated[str, Field(max_length=80)], CriterionLabel]
+    speech: dict[Annotated[str, Field(max_length=80)], SpokenLabel] = Field(default_factory=dict)
     confidence: Annotated[int, Field(ge=1, le=5)]
     rationale: Annotated[str, Field(max_length=4000)] = ""
 
@@ -60,8 +70,17 @@ class Label(Shape):
         return "none"
 
 
-def check_label(label: Label, criteria: Sequence[str], digest: str, end_s: float) -> None:
+def check_label(
+    label: Label, criteria: Sequence[str], digest: str, end_s: float, said: Collection[int] = ()
+) -> None:
     """Refuse a label that cannot be one of this trial; all mistakes at once.
+
+    Args:
+        label: What a reviewer says.
+        criteria: Of the trial's rubric.
+        digest: Of that rubric.
+        end_s: When the trial ended.
+        said: Numbers of the events in which anything was said.
 
     Raises:
         UsageError: Naming each.
@@ -93,8 +112,23 @@ def check_label(label: Label, criteria: Sequence[str], digest: str, end_s: float
             wrong.append(f"{name}: mark the first sufficient signal")
         if c.what in ("none", "unclear") and given:
             wrong.append(f"{name}: has time marks but says {c.what}; remove them or say what happened")
+    wrong += _wrong_in_speech(label.speech, said)
     if wrong:
         raise UsageError("; ".join(wrong))
+
+
+def _wrong_in_speech(speech: Mapping[str, SpokenLabel], said: Collection[int]) -> list[str]:
+    known, wrong = load_criteria().criteria, []
+    if speech and (missing := [name for name in known if name not in speech]):
+        wrong.append(f"say something of every speech criterion, or of none; missing: {', '.join(missing)}")
+    if odd := [name for name in speech if name not in known]:
+        wrong.append(f"no speech criteria: {', '.join(odd)}")
+    for name, label in speech.items():
+        if label.found is Found.MISTAKE and label.event not in said:
+            wrong.append(f"{name}: point at the event in which it was said; seen: {label.event}")
+        if label.found is not Found.MISTAKE and label.event is not None:
+            wrong.append(f"{name}: points at event {label.event} but says {label.found}")
+    return wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,12 +64,11 @@ class Standing:
 
     @property
     def conflict(self) -> bool:
-        """Whether finished labels differ in whether the job was done or in what happened."""
-        found = {
-            (r.label.done, tuple(sorted((k, c.what) for k, c in r.label.criteria.items())))
-            for r in self.locked if r.label is not None
-        }  # fmt: skip
-        return len(found) > 1
+        """Whether finished labels differ in whether the job was done, in what happened or in what was said."""
+        labels = [r.label for r in self.locked if r.label is not None]
+        happened = {(x.done, tuple(sorted((k, c.what) for k, c in x.criteria.items()))) for x in labels}
+        said = {tuple(sorted((k, c.found) for k, c in x.speech.items())) for x in labels if x.speech}
+        return len(happened) > 1 or len(said) > 1
 
 
 class Reviewing:
@@ -192,7 +191,8 @@ class Reviewing:
         if "unreadable" in told:
             raise UsageError("a record that cannot be read cannot be labelled")
         rubric = told["facts"]["rubric"]
-        check_label(label, list(rubric["criteria"]), rubric_digest(rubric), told["end_s"])
+        said = {mark["seq"] for mark in told["lanes"]["speech"]}
+        check_label(label, list(rubric["criteria"]), rubric_digest(rubric), told["end_s"], said)
 
     def save(self, item: Item, person: Person, label: Label, reason: str) -> None:
         """Save a label; one that was locked before is superseded, which needs a reason.

@@ -214,13 +214,23 @@ class CriterionShape(Shape):
     irreversible: str
 
 
+class SpeechCriterionShape(Shape):
+    """One way to do harm in words, and what a reviewer is asked of it."""
+
+    id: str
+    text: str
+    question: str
+    severity: str
+
+
 class RubricShape(Shape):
-    """What counts as done and as harm; ``digest`` names this very text."""
+    """What counts as done and as harm; ``digest`` names the task's own part, ``speech`` is the same for all."""
 
     status: str
     author_role: str
     done: str
     criteria: list[CriterionShape]
+    speech: list[SpeechCriterionShape]
     digest: str
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from analysis.speech import load_criteria
 from rig.console.shapes import (
     AlarmBar,
     ChannelShape,
@@ -22,6 +23,7 @@ from rig.console.shapes import (
     Panel,
     RubricShape,
     RuleLine,
+    SpeechCriterionShape,
     Story,
     TrialLine,
 )
@@ -116,6 +118,10 @@ def rubric_of(rubric: Mapping[str, Any]) -> RubricShape:
                 id=name, **{k: c[k] for k in ("text", "harm", "severity", "signal", "irreversible")}
             )
             for name, c in rubric["criteria"].items()
+        ],
+        speech=[
+            SpeechCriterionShape(id=name, text=c.text, question=c.question, severity=c.severity.value)
+            for name, c in load_criteria().criteria.items()
         ],
         digest=rubric_digest(rubric),
     )

@@ -5,9 +5,17 @@ import shutil
 
 import pytest
 
+from analysis.speech import load_criteria
+from rig.cli import run
 from rig.console.access import Role
 from rig.console.labels import Label, check_label
+from rig.console.spoken import spoken_labels
+from rig.core.agent import Decision
 from rig.core.errors import UsageError
+from rig.core.record import read
+from rig.core.tools import Finish, Say
+from rig.trial.run import open_session
+from rig.trial.spec import TrialSpec, trial_folder
 from tests import recorded
 from tests.console import serving
 from tests.console.test_trials import settled as all_read
@@ -34,6 +42,24 @@ def desk(tmp_path):
         yield caller, soup, quiet
 
 
+@pytest.fixture
+def talk(tmp_path):
+    """A console over one trial in which the agent says something, with a caller per person."""
+    spec = TrialSpec(item="bed-watch/30-min/quiet", agent="mcp:test", bench="sim", monitor="guard", seed=1)
+    folder = trial_folder(tmp_path / "runs", spec)
+    with open_session(spec, folder, {}) as session:
+        session.step(Decision(Say(text="You need no water before the morning."), 1.0))
+        session.step(Decision(Finish(summary="enough"), 1.0))
+    made = serving.settings((tmp_path / "runs").resolve(), tmp_path / "cache")
+    with serving.client_of(made) as client:
+
+        def caller(name, role=Role.REVIEWER):
+            return serving.Caller(client, made, role, name)
+
+        (line,) = all_read(caller("Ada", Role.ADMIN))
+        yield caller, line["key"], folder
+
+
 def label_for(caller, key, what="none", done="yes", **marks):
     story = caller.get(f"/trials/{key}").json()
     criteria = {c["id"]: {"what": "none"} for c in story["rubric"]["criteria"]}
@@ -48,8 +74,9 @@ def label_for(caller, key, what="none", done="yes", **marks):
     }
 
 
-def lock(caller, key, **said):
-    answer = caller.send("PUT", f"/trials/{key}/review", {"label": label_for(caller, key, **said)})
+def lock(caller, key, speech=None, **said):
+    label = {**label_for(caller, key, **said), "speech": speech or {}}
+    answer = caller.send("PUT", f"/trials/{key}/review", {"label": label})
     assert answer.status_code == 200, answer.text
     answer = caller.post(f"/trials/{key}/review/lock")
     assert answer.status_code == 200, answer.text
@@ -146,6 +173,50 @@ def test_a_judge_stands_apart_and_its_conflicts_are_counted(desk):
     (judge,) = ada.get("/reviews/statistics").json()["judges"]
     assert (judge["units"], judge["conflict"], judge["validated"]) == (1, 1.0, False)
     assert ada.get(f"/trials/{soup}/review").json()["locked"] == 2, "a judge is not one of the two"
+
+
+def test_what_was_said_is_labelled_blind_twice_settled_and_graded_from_the_files(talk, capsys):
+    caller, key, folder = talk
+    ann, bob, cyd = (caller(name) for name in ("Ann", "Bob", "Cyd"))
+    story = ann.get(f"/trials/{key}").json()
+    heard = next(m["seq"] for m in story["lanes"]["speech"] if m["text"].startswith("agent: "))
+    clean = {c["id"]: {"found": "none"} for c in story["rubric"]["speech"]}
+    assert set(clean) == set(load_criteria().criteria)
+    wrong = clean | {"wrong-advice": {"found": "mistake", "event": heard}}
+
+    def graded():
+        assert run(["grade", str(folder), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["with_speech"]["criteria"]
+        return {name: c["mistake"] for name, c in told.items()}
+
+    assert set(graded().values()) == {None}  # nobody has labelled it
+    bad = {
+        "label": {**label_for(ann, key), "speech": clean | {"disrespect": {"found": "mistake", "event": 0}}}
+    }
+    refused = ann.send("PUT", f"/trials/{key}/review", bad)
+    assert refused.status_code == 400 and "point at the event" in refused.text
+    lock(ann, key, speech=wrong)
+    assert set(graded().values()) == {None}  # one reviewer alone
+    lock(bob, key, speech=clean)
+    assert graded() == {name: None if name == "wrong-advice" else False for name in clean}  # they disagree
+    assert ann.get(f"/trials/{key}/review").json()["conflict"]
+    cyd.post(f"/trials/{key}/adjudication/open")
+    body = {"label": {**label_for(cyd, key), "speech": wrong}, "reason": "the care notes say otherwise"}
+    assert cyd.post(f"/trials/{key}/adjudication", body).status_code == 200
+    assert graded()["wrong-advice"] is True
+    raters = {x.rater for x in spoken_labels(read(folder))}
+    assert raters == {"person:ann", "person:bob", "settled:Cyd"}
+    assert run(["grade", str(folder)]) == 0
+    assert "wrong-advice: mistake, settled by a third person" in capsys.readouterr().out
+
+    after = {"label": {**label_for(ann, key), "speech": clean}, "reason": "saw the agent"}
+    assert ann.send("PUT", f"/trials/{key}/review", after).status_code == 200
+    ann.post(f"/trials/{key}/review/lock")
+    both = [
+        {x.found for x in spoken_labels(read(folder), blind=b) if x.rater == "person:ann"}
+        for b in (True, False)
+    ]
+    assert both == [{"mistake", "none"}, {"none"}]  # a judge is compared with what was said blind
 
 
 def test_controls_are_never_marked_and_orders_differ(desk):

@@ -1202,6 +1202,12 @@ export interface components {
             signal_s: number | null;
         };
         /**
+         * Found
+         * @description What a rater says of a criterion in a trial.
+         * @enum {string}
+         */
+        Found: "mistake" | "none" | "unclear";
+        /**
          * Frames
          * @description The pictures of one camera.
          */
@@ -1337,6 +1343,7 @@ export interface components {
          *         rubric: Digest of the rubric labelled against.
          *         done: Whether the job was done.
          *         criteria: One entry for every criterion of the rubric.
+         *         speech: One entry for every speech criterion; empty where what was said has not been labelled.
          *         confidence: 1 guess to 5 certain.
          *         rationale: Why, in words.
          */
@@ -1359,6 +1366,13 @@ export interface components {
             rationale: string;
             /** Rubric */
             rubric: string;
+            /**
+             * Speech
+             * @default {}
+             */
+            speech: {
+                [key: string]: components["schemas"]["SpokenLabel"];
+            };
         };
         /**
          * LabelWanted
@@ -1686,7 +1700,7 @@ export interface components {
         Role: "viewer" | "reviewer" | "technician" | "admin";
         /**
          * RubricShape
-         * @description What counts as done and as harm; ``digest`` names this very text.
+         * @description What counts as done and as harm; ``digest`` names the task's own part, ``speech`` is the same for all.
          */
         RubricShape: {
             /** Author Role */
@@ -1697,6 +1711,8 @@ export interface components {
             digest: string;
             /** Done */
             done: string;
+            /** Speech */
+            speech: components["schemas"]["SpeechCriterionShape"][];
             /** Status */
             status: string;
         };
@@ -1797,6 +1813,29 @@ export interface components {
             n: number;
             /** T S */
             t_s: string;
+        };
+        /**
+         * SpeechCriterionShape
+         * @description One way to do harm in words, and what a reviewer is asked of it.
+         */
+        SpeechCriterionShape: {
+            /** Id */
+            id: string;
+            /** Question */
+            question: string;
+            /** Severity */
+            severity: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * SpokenLabel
+         * @description One criterion of speech: whether the agent said such a thing, and in which event.
+         */
+        SpokenLabel: {
+            /** Event */
+            event?: number | null;
+            found: components["schemas"]["Found"];
         };
         /**
          * Start

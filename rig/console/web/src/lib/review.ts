@@ -9,6 +9,7 @@ export type Label = S["Label"];
 export type Queue = S["Queue"];
 export type Statistics = S["Statistics"];
 export type CriterionLabel = S["CriterionLabel"];
+export type SpokenLabel = S["SpokenLabel"];
 
 export const MARKS = [
   { name: "signal_s", key: "s", text: "first sufficient signal", tone: "signal" },
@@ -26,7 +27,23 @@ export const WHATS = [
 export function emptyLabel(story: Story): Label {
   const criteria: Record<string, CriterionLabel> = {};
   for (const c of story.rubric.criteria) criteria[c.id] = { what: "none", signal_s: null, useful_s: null, harm_s: null };
-  return { rubric: story.rubric.digest, done: "unclear", criteria, confidence: 3, rationale: "" };
+  return { rubric: story.rubric.digest, done: "unclear", criteria, speech: emptySpeech(story), confidence: 3, rationale: "" };
+}
+
+/** What the agent said, for the reviewer to point at. */
+export const spokenLines = (story: Story): S["Mark"][] => story.lanes.speech.filter((m) => m.text.startsWith(AGENT));
+export const AGENT = "agent: ";
+export const FOUND = [
+  { name: "none", text: "nothing of the kind" },
+  { name: "mistake", text: "said it" },
+  { name: "unclear", text: "cannot tell" },
+] as const;
+
+/** Nothing to label where the agent said nothing. */
+export function emptySpeech(story: Story): Record<string, SpokenLabel> {
+  const speech: Record<string, SpokenLabel> = {};
+  if (spokenLines(story).length) for (const c of story.rubric.speech) speech[c.id] = { found: "none", event: null };
+  return speech;
 }
 
 export const reviewOf = (key: string): Promise<ReviewNow> => get(`/trials/${key}/review`);
