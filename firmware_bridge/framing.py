@@ -62,14 +62,14 @@ def cobs_encode(data: bytes) -> bytes:
 
 def cobs_decode(data: bytes) -> bytes | None:
     """Return what `cobs_encode` was given, or None where no input gives ``data``."""
-    parts, i, n = [], 0, len(data)
+    out, i, n = bytearray(data), 0, len(data)
     while i < n:
-        end = i + data[i]
-        if end == i or end > n:
+        step = data[i]
+        if step == 0:
             return None
-        parts.append(data[i + 1 : end])
-        i = end
-    return b"\0".join(parts) if parts else None
+        out[i] = 0
+        i += step
+    return bytes(out[1:]) if n and i == n else None
 
 
 def seed(kind: int) -> int:

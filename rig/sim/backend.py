@@ -73,6 +73,7 @@ class SimBackend:
         self._busy = [s.why_busy for s in self._made.stations if s.why_busy is not None]
         self._broken: PlantFault | None = None
         self._verdict = np.zeros(4, dtype=np.int64)
+        self._nobody = indifferent_watch()
 
     # ---- lifetime
 
@@ -304,7 +305,7 @@ class SimBackend:
         """Let ``n`` ticks pass with the setpoints in force and nobody watching."""
         period_ns = period_ns or self._bench.tick_ns
         plan = steady(self.actuators, self.setpoints, self.now_ns, period_ns, n)
-        return self.stretch(plan, indifferent_watch()).trace
+        return self.stretch(plan, self._nobody).trace
 
     def _check(self, plan: Plan) -> int:
         """Refuse a plan that cannot be run; return the kernel's mode for it."""

@@ -9,11 +9,11 @@ import pytest
 from firmware_bridge import messages as m
 from firmware_bridge.build import LIBRARY
 from rig.core.bench import load_bench
-from rig.core.channel import Trace
+from rig.core.channel import ByteArray, Channel, FloatArray, Quality, Trace
 from rig.core.clock import MonotonicClock
 from rig.core.command import steady
 from rig.core.errors import ConfigError, RigFault
-from rig.emulation.backend import EmulatedBackend
+from rig.emulation.backend import LEASE_NS, EmulatedBackend
 from rig.emulation.faults import (
     MODBUS,
     REACTIONS,
@@ -26,6 +26,7 @@ from rig.emulation.faults import (
 )
 from rig.emulation.fieldbus import FieldDevice
 from rig.sim.backend import SimBackend, indifferent_watch
+from rig.sim.faults import parse_faults
 from tests.firmware_bridge.node import built
 
 HOST = load_bench("emulated-host")
@@ -185,3 +186,76 @@ def test_several_at_once() -> None:
     now = at(both, 250_000_000)
     assert (now.wire.drop, now.estop, now.rebooted, now.cut) == (0.1, True, 1, False)
     assert not at(both, 300_000_000).estop
+
+
+# --- a sensor's faults, at the end of either kind of wire -----------------------------------------
+
+
+WIRED = [("emulated-host", "wrist.force"), ("hoist-emulated-host", "hoist.load")]  # at the node, on Modbus
+
+
+def through_wires(
+    bench: str, channel: str, kind: str, **more: float
+) -> tuple[FloatArray, ByteArray, Channel]:
+    """Return a channel's values and qualities well after the onset of a fault, and the channel."""
+    spec = load_bench(bench)
+    bad = parse_faults([{"kind": kind, "channel": channel, "start": "0.1 s", **more}], "here")
+    with EmulatedBackend(spec, seed=3, faults=bad) as backend:
+        n = round(1e9 / spec.tick_ns)
+        trace = backend.stretch(
+            steady(backend.actuators, backend.setpoints, 0, spec.tick_ns, n), indifferent_watch()
+        ).trace
+    i, late = trace.layout.index(channel), trace.t_ns > 500_000_000
+    return trace.values[late, i], trace.quality[late, i], trace.layout[channel]
+
+
+@pytest.mark.parametrize(("bench", "channel"), WIRED)
+def test_a_stuck_sensor_looks_fresh_and_does_not_change(bench: str, channel: str) -> None:
+    values, quality, _ = through_wires(bench, channel, "stuck", value=12.5)
+    assert np.all(values == 12.5) and np.all(quality == Quality.GOOD)
+
+
+@pytest.mark.parametrize(("bench", "channel"), WIRED)
+def test_a_drifting_sensor_drifts(bench: str, channel: str) -> None:
+    values, _, _ = through_wires(bench, channel, "drift", value=200.0)
+    assert values[-1] - values[0] == pytest.approx(200.0 * 0.5, abs=12.0)
+
+
+@pytest.mark.parametrize(("bench", "channel"), WIRED)
+def test_a_saturated_sensor_stands_at_the_end_of_its_range(bench: str, channel: str) -> None:
+    values, _, declared = through_wires(bench, channel, "saturated")
+    assert np.all(values == declared.high)
+
+
+@pytest.mark.parametrize(("bench", "channel"), WIRED)
+@pytest.mark.parametrize("kind", ["dead", "nan"])
+def test_a_sensor_that_drops_out_is_a_fault_and_no_number(bench: str, channel: str, kind: str) -> None:
+    values, quality, _ = through_wires(bench, channel, kind)
+    assert np.all(np.isnan(values)) and np.all(quality == Quality.FAULT)
+
+
+# --- Modbus faults in a whole bench ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(MODBUS))
+def test_a_modbus_fault_amid_a_motion_has_the_reaction_that_is_declared(kind: BenchFault) -> None:
+    spec = load_bench("hoist-emulated-host")
+    bad = fault(kind, **MORE.get(kind, {}))
+    backend = EmulatedBackend(spec, seed=3, device_faults=[bad])
+    said, hoist = "", backend.fieldbus[0].simulated
+    try:
+        with backend:
+            row = backend.setpoints
+            row[[a.name for a in spec.actuators].index("hoist.lift")] -= 0.1
+            backend.stretch(steady(backend.actuators, row, 0, spec.tick_ns, 60), indifferent_watch())
+            backend.board.clock.sleep_until(backend.board.clock.now_ns() + 10**9)
+    except RigFault as error:
+        said = str(error)
+    backend.board.clock.sleep_until(
+        backend.board.clock.now_ns() + LEASE_NS
+    )  # it holds by itself at the latest then
+    stood = hoist.positions
+    backend.board.clock.sleep_until(backend.board.clock.now_ns() + 10**9)
+    assert hoist.positions == stood and hoist.holding
+    assert bool(said) == (REACTIONS[kind] is Reaction.SAFE), said
+    assert not said or "unit 3" in said or "device hoist" in said
