@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from rig.core.bench import BenchSpec
+from rig.core.bench import BenchSpec, bench_names
 from rig.core.clock import wall_utc
 from rig.core.errors import ConfigError, UsageError
 from rig.doctor.report import Light, Report
@@ -86,7 +86,8 @@ def require_permit(bench: BenchSpec) -> Permit | None:
     """
     if bench.embodiment != "physical":
         return None
-    how = f"run `runrig doctor {bench.name} --permit --operator NAME --approver OTHER`"
+    named = bench.name if bench.name in bench_names() else "FILE"
+    how = f"run `runrig doctor {named} --permit --operator NAME --approver OTHER`"
     found = load(permit_file(bench.name))
     if found is None:
         raise UsageError(f"bench {bench.name} is physical and has no permit; {how}")

@@ -7,7 +7,7 @@ proofs stays red, and so gets no permit.
 from collections.abc import Sequence
 
 from firmware_bridge import messages as m
-from firmware_bridge.discovery import Port, port_of, ports_here
+from firmware_bridge.discovery import Port, ports_here
 from firmware_bridge.link import Link, settings
 from rig.core.bench import BenchSpec
 from rig.core.clock import MonotonicClock
@@ -16,6 +16,7 @@ from rig.core.errors import RigFault
 from rig.doctor.calibration import calibration_checks
 from rig.doctor.report import Check, judged
 from rig.doctor.state import load_latency, proof_of_today
+from rig.physical.finding import paths_of
 
 PROOFS = {"estop": "Emergency stop proven today", "watchdog": "Watchdog proven today"}
 
@@ -43,15 +44,11 @@ def _device(device: Device, ports: Sequence[Port]) -> tuple[Check, str]:
     name, title = f"device.{device.name}", f"Device {device.name}"
     todo = "plug it in and power it; if it was replaced, correct the bench file"
     try:
-        paths = [port_of(a, ports) if a.startswith("usb:") else a for a in _addresses(device)]
+        paths = paths_of(device, ports)
         said = _node(device, paths[0]) if device.driver == "node" else f"found at {', '.join(paths)}"
     except RigFault as fault:
         return judged(name, title, False, str(fault), "found by its identity", todo), ""
     return judged(name, title, True, said, "found by its identity", ""), f"{device.name}: {said}"
-
-
-def _addresses(device: Device) -> list[str]:
-    return [a for a in (device.address, device.monitor_address) if a]
 
 
 def _node(device: Device, path: str) -> str:

@@ -25,11 +25,11 @@ from rig.emulation.rows import Rows, check_plan, holds
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault
 
-LEASE_NS = 400_000_000
-SHORTEST_LEASE_NS = 200_000_000
+LEASE_NS = 500_000_000
+SHORTEST_LEASE_NS = 400_000_000
 RENEW_NS = 100_000_000
-"""Leases of what is sent; what does not change is sent again long before its lease ends. A shorter lease than the
-shortest could end on the way on a busy machine."""
+"""Leases of what is sent, none longer than a heartbeat may be missing under QEMU; what does not change is sent again long
+before its lease ends. A shorter lease than the shortest could end on the way on a busy machine."""
 
 
 class EmulatedBackend:

@@ -175,6 +175,7 @@ def open_session(
     }
     if ticket is not None:
         manifest["wall"] = _admitted(ticket, spec, facts)
+    devices = open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor)
     sight = Sight(bench, MonotonicClock(), camera_faults_of(item, bench), int(seeds[2].generate_state(2)[1]))
     flush_ns = attendance.flush_every_ns if attendance else SIM_FLUSH_NS
     with ExitStack() as stack:
@@ -185,9 +186,7 @@ def open_session(
                 cameras=streams(bench),
             )
         )  # fmt: skip
-        backend = stack.enter_context(
-            open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor)
-        )
+        backend = stack.enter_context(devices)
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         backend.place(**start_of(item, bench, backend.starts))
         if (world := world_of(backend)) is not None:
@@ -325,6 +324,7 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin
 
     Raises:
         UsageError: If nothing here can drive such a bench.
+        RigFault: If a device of a physical bench is not there.
     """
     if bench.embodiment == "simulated":
         if device_faults_of(item):
@@ -339,7 +339,24 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin
             bench, seed, faults_of(item, bench), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
             device_faults=device_faults_of(item),
         )  # fmt: skip
-    raise UsageError(f"bench {bench.name} is {bench.embodiment}: trials on it have not been built yet")
+    return _physical(bench)
+
+
+def _physical(bench: BenchSpec) -> Manikin:
+    """Look for a physical bench's devices, and refuse the trial: nothing moves such a bench row by row yet.
+
+    Raises:
+        RigFault: If a device is missing; names each.
+        UsageError: If all are there.
+    """
+    from rig.physical.finding import find, unmeasured
+
+    found = find(bench)
+    silent = ", ".join(unmeasured(bench)) or "none"
+    raise UsageError(
+        f"bench {bench.name}: all {len(found)} devices are there, and trials on physical benches have not been built yet; "
+        f"channels without a device: {silent}"
+    )
 
 
 def world_of(backend: Manikin) -> SimBackend | None:

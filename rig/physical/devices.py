@@ -1,0 +1,154 @@
+"""The devices of a physical bench as one backend: opened together or not at all, each left safe."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from firmware_bridge import messages as m
+from firmware_bridge.backend import BridgeBackend
+from firmware_bridge.discovery import Port
+from firmware_bridge.feetech.backend import FeetechBackend, Joint
+from firmware_bridge.feetech.bus import ServoBus
+from firmware_bridge.leaving import switch_off
+from firmware_bridge.link import Link, settings
+from firmware_bridge.modbus.backend import ModbusBackend
+from firmware_bridge.modbus.line import Line
+from firmware_bridge.modbus.registers import load_registers
+from rig.core.backend import Backend
+from rig.core.bench import BenchSpec
+from rig.core.channel import Layout, Quality, Snapshot
+from rig.core.clock import Clock
+from rig.core.command import Actuator, Command
+from rig.core.device import Device
+from rig.core.errors import RigFault
+from rig.physical.finding import find
+
+Beside = Callable[[str], AbstractContextManager[object]]
+"""Starts the monitor on a node's second port; without it the node does not arm."""
+
+
+class Devices:
+    """Every device of a bench; a context manager.
+
+    Args:
+        bench: The bench.
+        clock: The trial's clock.
+        beside: Starts the monitor beside a node.
+        ports: Serial ports with their identities; those of this machine by default.
+    """
+
+    def __init__(
+        self, bench: BenchSpec, clock: Clock, beside: Beside, ports: Sequence[Port] | None = None
+    ) -> None:
+        self.bench, self._clock, self._beside, self._ports = bench, clock, beside, ports
+        self._stack = ExitStack()
+        self._parts: list[tuple[Device, Backend]] = []
+
+    def __enter__(self) -> Self:
+        """Find every device, and open them one after the other.
+
+        Raises:
+            RigFault: If one is missing, or does not open: those opened before are safe and closed then.
+        """
+        paths = find(self.bench, self._ports)
+        with ExitStack() as stack:
+            parts = []
+            for device in self.bench.devices:
+                backend = self._opened(device, paths, stack)
+                parts.append((device, backend))
+            self._stack, self._parts = stack.pop_all(), parts
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        stack, self._stack, self._parts = self._stack, ExitStack(), []
+        stack.__exit__(kind, error, trace)
+
+    def _opened(self, device: Device, paths: Mapping[str, Sequence[str]], stack: ExitStack) -> Backend:
+        path, *second = paths[device.name]
+        actuators = [a for a in self.bench.actuators if a.name in device.actuators]
+        layout = Layout([c for c in self.bench.layout if c.name in device.channels])
+        match device.driver:
+            case "node":
+                for other in second:
+                    stack.enter_context(self._beside(other))
+                link = Link(path, settings(m.Role.CONTROLLER), self._clock, device.baud)
+                return stack.enter_context(BridgeBackend(link, self._clock))
+            case "modbus":
+                line = Line(path, device.unit, load_registers(device.registers), self._clock, device.baud)
+                return stack.enter_context(
+                    ModbusBackend(line, layout, actuators, self._clock, device.poll_ns)
+                )
+            case "feetech":
+                joints = {a.name: Joint(servo=device.unit + k + 1) for k, a in enumerate(actuators)}
+                bus = ServoBus(path, self._clock, device.baud)
+                return stack.enter_context(FeetechBackend(bus, joints, layout, actuators, self._clock))
+
+    # ---- as every backend
+
+    @property
+    def layout(self) -> Layout:
+        """Every channel of the bench; what no device measures is a fault to read."""
+        return self.bench.layout
+
+    @property
+    def actuators(self) -> Sequence[Actuator]:
+        """Every quantity the gate may pass setpoints to."""
+        return self.bench.actuators
+
+    def _opened_parts(self) -> list[tuple[Device, Backend]]:
+        if not self._parts:
+            raise RigFault(f"bench {self.bench.name}: closed")
+        return self._parts
+
+    def read(self, t_ns: int) -> Snapshot:
+        """Return the newest reading of every channel.
+
+        Raises:
+            RigFault: If a device is out of reach.
+        """
+        n = len(self.layout)
+        values, sampled_ns, quality = (
+            np.full(n, np.nan),
+            np.zeros(n, np.int64),
+            np.full(n, Quality.FAULT, np.uint8),
+        )
+        for device, backend in self._opened_parts():
+            if isinstance(backend, FeetechBackend):
+                backend.refresh()
+            seen = backend.read(t_ns)
+            for name in device.channels:
+                i, k = self.layout.index(name), seen.layout.index(name)
+                values[i], sampled_ns[i], quality[i] = seen.values[k], seen.sampled_ns[k], seen.quality[k]
+        return Snapshot(self.layout, t_ns, values, sampled_ns, quality)
+
+    def write(self, commands: Iterable[Command]) -> None:
+        """Write setpoints, all or none.
+
+        Raises:
+            RigFault: If one may not be sent, before any is; or a device does not take its own.
+        """
+        taken, parts, now_ns = tuple(commands), self._opened_parts(), self._clock.now_ns()
+        known = {a.name: a for a in self.actuators}
+        for command in taken:
+            a = known.get(command.actuator)
+            if a is None:
+                raise RigFault(f"unknown actuator {command.actuator!r}; the bench has: {', '.join(known)}")
+            if not a.low <= command.value <= a.high:  # also refuses NaN
+                raise RigFault(f"{a.name}: setpoint {command.value} is outside {a.low} to {a.high} {a.unit}")
+            if command.expires_ns <= now_ns:
+                raise RigFault(f"{a.name}: command expired {(now_ns - command.expires_ns) / 1e6:.1f} ms ago")
+        for device, backend in parts:
+            backend.write([c for c in taken if c.actuator in device.actuators])
+
+    def make_safe(self) -> None:
+        """Let every device do what is safe for its actuators.
+
+        Raises:
+            RigFault: The first that was not confirmed; the others have been made safe all the same.
+        """
+        switch_off([backend.make_safe for _, backend in self._parts])
