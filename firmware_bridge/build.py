@@ -36,13 +36,19 @@ def why_no_tool(*tools: str) -> str | None:
     return f"not on this machine: {', '.join(missing)} (as root: apt-get install {packages})"
 
 
-@lru_cache(maxsize=1)
-def sources_digest() -> str:
-    """Return the SHA-256 over every source file of the firmware, names included."""
+@lru_cache(maxsize=2)
+def sources_digest(*, tests: bool = True) -> str:
+    """Return the SHA-256 over every source file of the firmware, names included; of its tests if wanted."""
     root, total = hardware_dir() / "firmware", hashlib.sha256()
-    for path in sorted(p for p in root.rglob("*") if p.is_file() and "build" not in p.parts):
+    left_out = {"build"} if tests else {"build", "tests"}
+    for path in sorted(p for p in root.rglob("*") if p.is_file() and not left_out & {*p.parts}):
         total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()
+
+
+def build_number() -> int:
+    """Return what a node built of these sources says it is: the first 32 bits of their digest."""
+    return int(sources_digest(tests=False)[:8], 16)
 
 
 def image(target: str) -> Path:
@@ -60,7 +66,8 @@ def image(target: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as out:  # so that two processes do not build into one file
         done = subprocess.run(
-            ["make", "--silent", "-C", str(hardware_dir() / "firmware"), f"OUT={out}", f"{out}/{target}"],
+            ["make", "--silent", "-C", str(hardware_dir() / "firmware"), f"OUT={out}",
+             f"BUILD={build_number():#010x}", f"{out}/{target}"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode != 0:

@@ -20,6 +20,7 @@ from typing import Self, TypeVar
 import serial
 
 from firmware_bridge import messages as m
+from firmware_bridge.build import build_number
 from firmware_bridge.clock_sync import ClockMap
 from firmware_bridge.faults import FaultyWires
 from firmware_bridge.mailbox import Mailbox
@@ -41,8 +42,13 @@ Result = TypeVar("Result")
 
 
 def settings(role: m.Role, heartbeat_ms: int = 20) -> Settings:
-    """Return settings for a role with a nonce of this start's own."""
-    return Settings(role=role, nonce=secrets.randbits(32) or 1, heartbeat_ns=heartbeat_ms * 1_000_000)
+    """Return settings for a role with a nonce of this start's own, and firmware of this version."""
+    return Settings(
+        role=role,
+        nonce=secrets.randbits(32) or 1,
+        heartbeat_ns=heartbeat_ms * 1_000_000,
+        build=build_number(),
+    )
 
 
 class Link:

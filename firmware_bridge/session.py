@@ -35,6 +35,7 @@ class Settings:
         tries: Times a command is sent before it is given up.
         silent_ns: Without a Status for so long, the link is lost.
         answer_ns: Time to be identified, and again to be opened.
+        build: What the firmware must say it is built of; None takes any that speaks this description.
     """
 
     role: m.Role
@@ -44,6 +45,7 @@ class Settings:
     tries: int = 5
     silent_ns: int = 250 * MS
     answer_ns: int = 1000 * MS
+    build: int | None = None
 
 
 class Ending(StrEnum):
@@ -276,6 +278,13 @@ class Session:
                 Signal.FOREIGN,
                 f"the node's firmware speaks description {identity.fingerprint:08x}, this program "
                 f"{m.FINGERPRINT:08x}; flash the firmware of this version",
+            )
+            return
+        if self.settings.build is not None and identity.firmware != self.settings.build:
+            self._move(
+                Signal.FOREIGN,
+                f"the node's firmware is build {identity.firmware:08x}, this program's is {self.settings.build:08x}; "
+                "flash the firmware of this version",
             )
             return
         self._due |= {"ask": now_ns, "deadline": now_ns + self.settings.answer_ns}

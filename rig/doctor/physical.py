@@ -65,7 +65,7 @@ def _node(device: Device, path: str) -> str:
         raise RigFault(f"{path}: node {found.uid.hex()} instead of {device.uid}: cables exchanged?")
     if found.self_test:
         raise RigFault(f"{path}: part {found.self_test} of the node's self-test failed")
-    return f"node {found.uid.hex()}, firmware {found.firmware:#x}, description {found.fingerprint:08x}"
+    return f"node {found.uid.hex()}, firmware build {found.firmware:08x}, description {found.fingerprint:08x}"
 
 
 def _proof(bench: BenchSpec, what: str) -> Check:

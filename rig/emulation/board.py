@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from firmware_bridge import messages as m
+from firmware_bridge.build import build_number
 from firmware_bridge.emulator import EmulatedNode
 from firmware_bridge.heart import Heart
 from firmware_bridge.host_node import HostNode
@@ -205,7 +206,9 @@ class LibraryBoard:
 
     def _linked(self, number: int, role: m.Role, seed: int) -> LockstepLink:
         nonce = (seed * 2 + number) % (2**32 - 1) + 1
-        return LockstepLink(self.node, number, Settings(role=role, nonce=nonce), self.clock, self._turn)
+        return LockstepLink(
+            self.node, number, Settings(role=role, nonce=nonce, build=build_number()), self.clock, self._turn
+        )
 
     def _turn(self) -> None:
         self._time.sleep_until(self._time.now_ns() + STEP_NS)
@@ -275,7 +278,7 @@ def _identity(link: Link | LockstepLink) -> str:
     found = link.seen(lambda s: s.identity)
     if found is None:
         return "a node that has not said who it is"
-    return f"node {found.uid.hex()}, firmware {found.firmware:#x}, description {found.fingerprint:08x}"
+    return f"node {found.uid.hex()}, firmware build {found.firmware:08x}, description {found.fingerprint:08x}"
 
 
 def open_board(device: Device, seed: int) -> Board:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from firmware_bridge.build import build_number
+from firmware_bridge.messages import FINGERPRINT
 from rig.core.bench import BenchSpec
 from rig.core.configuration import FIELDS
 from rig.core.data import hardware_file
@@ -114,14 +116,33 @@ def configuration(
         "scene": _file_digest(hardware_file("scenes", bench.scene))
         if bench.scene
         else "none: no simulated plant",
-        "firmware": no_hardware,
-        "calibration": no_hardware,
+        "firmware": _firmware(bench) or no_hardware,
+        "calibration": _calibration(bench) or no_hardware,
         "wear": no_hardware,
         **program(),
     }
     rest = {name: value for name, value in described.items() if name not in FIELDS}
     named = {name: value for name, value in described.items() if name in FIELDS}
     return {**facts, **({"model": rest} if rest else {}), **named}
+
+
+def _firmware(bench: BenchSpec) -> dict[str, Json]:
+    """Return what each node must say it is; a link with one that says otherwise never opens."""
+    said: Json = {"build": f"{build_number():08x}", "description": f"{FINGERPRINT:08x}"}
+    return {device.name: said for device in bench.devices if device.driver == "node"}
+
+
+def _calibration(bench: BenchSpec) -> dict[str, Json]:
+    """Return every calibration the bench file states, and the bytes of every camera's."""
+    stated: dict[str, Json] = {
+        c.channel: {"gain": c.gain, "offset": c.offset, "expires": c.expires.isoformat(), "sha256": c.sha256}
+        for c in bench.calibrations
+    }
+    for camera in bench.cameras:
+        if camera.calibration:
+            path = Path(camera.calibration)
+            stated[camera.name] = _file_digest(path) if path.is_file() else "there is no such file"
+    return stated
 
 
 def digest(value: object) -> str:

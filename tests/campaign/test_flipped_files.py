@@ -18,6 +18,7 @@ FILES = {
     "hardware/limits/sim.toml": "limits",
     "hardware/benches/sim.toml": "bench",
     "hardware/scenes/bedside.xml": "scene",
+    "hardware/firmware/core/node.c": "firmware",
     "rig/trial/run.py": "code",
     "safety_monitor/monitor.py": "code",
     ".ci/core.lock": "lock",
@@ -26,13 +27,14 @@ IN_THE_COPY = """
 import json, sys
 from pathlib import Path
 from rig.core.configuration import differences, identity
+from firmware_bridge import build
 from rig.trial import run, spec
 from tasks import suite
 
-one = spec.TrialSpec(item="bed-watch/30-min/quiet", agent="careful", bench="sim", monitor="guard", seed=1)
+one = spec.TrialSpec(item="bed-watch/30-min/quiet", agent="careful", bench="emulated-host", monitor="guard", seed=1)
 
 def now():
-    for cached in (spec.program, run._bench_and_rules, suite.load_task):
+    for cached in (spec.program, build.sources_digest, suite.load_task):
         cached.cache_clear()
     return run.configured(one)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from firmware_bridge import codec, framing
 from firmware_bridge import messages as m
+from firmware_bridge.build import build_number
 from firmware_bridge.clock_sync import ClockSync, Exchange
 from firmware_bridge.faults import WireFaults
 from firmware_bridge.session import Ending, Outcome, Session, Settings
@@ -51,6 +52,15 @@ def test_a_port_where_nobody_answers_is_lost_and_says_what_to_check() -> None:
     assert sum(map(bool, sent)) == 50  # every 20 ms for a second
     assert session.state is LinkState.LOST
     assert "right port" in session.why
+
+
+def test_firmware_of_other_sources_is_named_and_never_opened() -> None:
+    Stage(build=build_number()).up()
+    other = Stage(build=build_number() ^ 1)
+    other.run(100)
+    session = other.controller.session
+    assert session.state is LinkState.REFUSED
+    assert f"build {build_number():08x}, this program's is" in session.why and "flash" in session.why
 
 
 @given(st.lists(st.binary(max_size=300), max_size=20))

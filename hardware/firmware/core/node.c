@@ -241,7 +241,7 @@ static void identify(struct node *n, int port)
     struct frame f = {.kind = MSG_IDENTITY, .session = n->boot};
     struct msg_identity m = {.fingerprint = PROTOCOL_FINGERPRINT,
                              .boot = n->boot,
-                             .firmware = NODE_FIRMWARE,
+                             .firmware = NODE_BUILD,
                              .reset_cause = n->config.reset_cause,
                              .self_test = n->self_test,
                              .heartbeat_ms = (uint16_t)n->config.heartbeat_ms};

@@ -9,7 +9,12 @@
 #include "outputs.h"
 #include "safety.h"
 
-enum { NODE_PORTS = 2, NODE_EVENTS = 8, NODE_ANSWERS = 4, NODE_FIRMWARE = 0x00010000 };
+enum { NODE_PORTS = 2, NODE_EVENTS = 8, NODE_ANSWERS = 4 };
+
+/* Which sources this is: the first 32 bits of their digest, given by the build; 0 says nobody knows. */
+#ifndef NODE_BUILD
+#define NODE_BUILD 0u
+#endif
 
 /* What a port gives. now_us is a free-running counter, never ticks counted. */
 struct hal {
