@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -279,6 +280,7 @@ def weights(table: TrialTable, index: IntArray, weighting: Weighting) -> FloatAr
     return np.asarray(each / np.sqrt(tasks[family]))
 
 
+@cache
 def _versions() -> tuple[tuple[str, str], ...]:
     from importlib.metadata import PackageNotFoundError, version
 

@@ -1,9 +1,11 @@
 """A person at a terminal does the job with the same tools, timed: that is where nominal durations come from."""
 
 import json
+import re
 import shlex
 import sys
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 from rig.agents.calls import action_of
 from rig.agents.schema import offered, tool_schema
@@ -14,7 +16,7 @@ from rig.core.errors import AgentUnreachable, UsageError
 from rig.core.tools import Action, Malformed
 
 NAME = "human"
-HELP = """A call is a tool's name and its arguments, as in: say Good evening.  or: move_to target=lips speed=slow
+HELP = """A call is a tool's name and its arguments, as in: say Good evening.  or: move_to rest speed=slow
 help lists the tools, look shows everything again, Ctrl-D leaves (the trial is then aborted)."""
 
 
@@ -77,19 +79,29 @@ class HumanAgent:
 
 
 def call_of(line: str, tools: tuple[str, ...]) -> Action | Malformed:
-    """Return the call in a line as a person types it."""
-    tool, _, rest = line.partition(" ")
-    properties = list(tool_schema(tool).parameters["properties"]) if tool in tools else []
-    if len(properties) == 1 and rest and "=" not in rest.split()[0]:
-        return action_of(tool, {properties[0]: rest.strip()}, tools)
+    """Return the call in a line as a person types it.
+
+    What stands before the first ``name=`` is for the arguments that must be given, in their order; the last of them
+    takes all that is left, so that words need no quotes.
+    """
+    tool, _, rest = line.strip().partition(" ")
+    if tool not in tools:
+        return action_of(tool, {}, tools)
+    schema = tool_schema(tool).parameters
+    known, required = list(schema["properties"]), list(schema["required"])
+    named = re.search(rf"(?:^|\s)(?:{'|'.join(known)})=", rest) if known else None
+    plain, pairs = (rest[: named.start()], rest[named.start() :]) if named else (rest, "")
     try:
-        words = shlex.split(rest)
+        given = {key: _value(value) for key, _, value in (word.partition("=") for word in shlex.split(pairs))}
     except ValueError as error:
         return action_of(tool, f"{{{error}", tools)
-    pairs = [word.partition("=") for word in words]
-    if texts := [key for key, equals, _ in pairs if not equals]:
-        return action_of(tool, {texts[0]: None}, tools)
-    return action_of(tool, {key: _value(value) for key, _, value in pairs}, tools)
+    left = [name for name in required if name not in given] or known[:1]
+    words = plain.split(None, max(0, len(left) - 1))
+    given |= {
+        name: _typed(word.strip(), schema["properties"][name])
+        for name, word in zip(left, words, strict=False)
+    }
+    return action_of(tool, given if left or not words else {plain: None}, tools)
 
 
 def shown(observation: Observation, briefing: Briefing) -> str:
@@ -102,7 +114,8 @@ def shown(observation: Observation, briefing: Briefing) -> str:
     lines += [f'she or he said: "{text}"' for text in view.get("heard", ())]
     lines += [f"noticed: {text}" for text in view.get("noticed", ())]
     cells = [
-        f"{name} {'?' if r['value'] is None else r['value']} {r['unit']}" + (f" ({r['quality']})" if "quality" in r else "")
+        f"{name} {'?' if r['value'] is None else r['value']}" + (f" {r['unit']}" if r["unit"] != "1" else "")
+        + (f" ({r['quality']})" if "quality" in r else "")
         for name, r in view["readings"].items()
     ]  # fmt: skip
     lines += [
@@ -114,8 +127,22 @@ def shown(observation: Observation, briefing: Briefing) -> str:
 
 def _usage(tool: str) -> str:
     schema = tool_schema(tool)
-    arguments = " ".join(f"{name}=..." for name in schema.parameters["properties"])
-    return f"  {tool} {arguments}\n      {schema.description}"
+    required, properties = schema.parameters["required"], schema.parameters["properties"]
+    slots = " ".join(_slot(name, of, name in required) for name, of in properties.items())
+    return f"  {tool} {slots}".rstrip() + f"\n      {schema.description}"
+
+
+def _slot(name: str, schema: Mapping[str, Any], required: bool) -> str:
+    """Return an argument as help shows it: its choices, or its default; in brackets where it may be left out."""
+    if required:
+        return f"{name}=" + ("|".join(schema["enum"]) if "enum" in schema else "...")
+    choices = "|".join(schema["enum"]) if "enum" in schema else json.dumps(schema.get("default"))
+    return f"[{name}={choices}]"
+
+
+def _typed(text: str, schema: Mapping[str, Any]) -> object:
+    """Return a plain word as what the argument wants: words stay words, even where they look like numbers."""
+    return text if schema.get("type") == "string" else _value(text)
 
 
 def _value(text: str) -> object:

@@ -12,6 +12,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 
@@ -166,8 +167,10 @@ def draw(
         repeat: Number of the repeat.
         rng: The seed's randomness; mixed with the item, so that trials of one seed differ.
     """
-    effect = planted.item_sd * _shared(planted, "item", item) + planted.day_sd * _shared(
-        planted, "day", str(seed)
+    effect = sum(
+        sd * _shared(planted.name, what, of)
+        for sd, what, of in ((planted.item_sd, "item", item), (planted.day_sd, "day", str(seed)))
+        if sd
     )
     own = np.random.default_rng([_number(item), int(rng.integers(2**62)), repeat])
     u, where = own.random(), own.uniform(*SHARES)
@@ -269,9 +272,10 @@ def parse_planted(name: str) -> Planted:
     return Planted(**given)
 
 
-def _shared(planted: Planted, what: str, of: str) -> float:
+@lru_cache(maxsize=4096)
+def _shared(name: str, what: str, of: str) -> float:
     """Return a standard normal number that is the same for everything that shares ``of``."""
-    return float(np.random.default_rng(_number(f"{planted.name}/{what}/{of}")).standard_normal())
+    return float(np.random.default_rng(_number(f"{name}/{what}/{of}")).standard_normal())
 
 
 def _number(text: str) -> int:

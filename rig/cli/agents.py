@@ -83,7 +83,7 @@ def show_nominal(folder: Path, agent: str, as_json: bool) -> int:
         for t in times:
             between = f" ({duration(t.interval.low)} to {duration(t.interval.high)})" if t.interval else ""
             found = f"{duration(t.mean_s)}{between}" if t.people else "nobody passed"
-            counted = f"{t.people} people, {t.failed} failed"
+            counted = f"{t.people} {'person' if t.people == 1 else 'people'}, {t.failed} failed"
             print(f"{t.task}/{t.length}: {found} by {counted}; stated {duration(t.stated_s)}")  # noqa: T201
     return 1 if any(t.agrees is False for t in times) else 0
 

@@ -1,6 +1,10 @@
 """A record's decisions once more, and a person at a terminal."""
 
 import io
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,18 +13,19 @@ from analysis.grade import grade
 from rig.agents.human import HumanAgent, call_of, shown
 from rig.agents.model import ModelAgent
 from rig.agents.replay import recorded_decisions
+from rig.cli import run as command_line
 from rig.core.agent import Agent
 from rig.core.clock import SimClock
 from rig.core.errors import AgentUnreachable
 from rig.core.event import Kind
 from rig.core.record import Record, read
-from rig.core.tools import Malformed, Misuse, MoveTo, Say, WaitUntil
+from rig.core.tools import Ask, CallHuman, Malformed, Misuse, MoveTo, Say, Stop, WaitUntil
 from rig.trial import run
 from rig.trial.spec import TrialSpec
 from tests.agents.test_model import answer, scripted
 
 WATCH = "bed-watch/30-min/quiet"
-TOOLS = ("say", "move_to", "wait_until", "observe", "stop", "call_human", "finish")
+TOOLS = ("say", "ask", "move_to", "wait_until", "observe", "stop", "call_human", "finish")
 
 
 def told(record: Record) -> list[tuple[int, str, object]]:
@@ -66,6 +71,15 @@ def test_measured_latencies_are_charged_again_as_recorded(
     [
         ("say Good evening, Mr. Adler.", Say(text="Good evening, Mr. Adler.")),
         ("wait_until timeout_s=30", WaitUntil(timeout_s=30)),
+        ("wait_until 30 event=speech", WaitUntil(timeout_s=30, event="speech")),
+        ("say I don't know: 2 = 1+1, text is fine", Say(text="I don't know: 2 = 1+1, text is fine")),
+        ("say 7", Say(text="7")),
+        ("ask Where does it itch?", Ask(text="Where does it itch?")),
+        ("ask Where, please?  timeout_s=5", Ask(text="Where, please?", timeout_s=5)),
+        ('say text="Good evening."', Say(text="Good evening.")),
+        ("call_human urgent He fell out of bed", CallHuman(level="urgent", reason="He fell out of bed")),
+        ("move_to lips speed=slow", MoveTo(target="lips", speed="slow")),
+        ("stop", Stop()),
         ("move_to target=lips speed=slow guard_n=null", MoveTo(target="lips", speed="slow", guard_n=None)),
         ("move_to target=lips guard_n=0.5", MoveTo(target="lips", guard_n=0.5)),
     ],
@@ -83,6 +97,10 @@ def test_a_line_is_a_call(line: str, action: object) -> None:
         "move_to target=lips speed=sideways",
         'move_to target="lips',
         "say",
+        "stop at once",
+        "call_human urgent",
+        "call_human soon He fell",
+        "say text=a text=",
     ],
 )
 def test_a_line_that_is_no_call_says_why(line: str) -> None:
@@ -125,6 +143,39 @@ def test_a_person_is_told_what_is_seen_and_is_timed(tmp_path: Path, monkeypatch:
         "Say something to the person",
     ):
         assert shown_text in text
+
+
+def test_a_person_at_a_terminal_does_the_whole_job_and_its_time_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A real terminal: what is typed at each prompt, with the mistakes people make."""
+    typed = [
+        "help", "ask Where does it itch?", "scratch", "move_to over_left", "move_to left speed=slow", "stroke 4 60",
+        "move_to rest", "finish Better",
+    ]  # fmt: skip
+    command = [
+        sys.executable, "-m", "rig.cli", "trial", "--task", "itch-scratch", "--agent", "human", "--out", str(tmp_path),
+        "--seed", "3",
+    ]  # fmt: skip
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True) as child:
+        os.close(theirs)
+        screen, new = "", ""
+        while True:
+            try:
+                given = os.read(ours, 65536).decode()
+            except OSError:  # the other end is closed
+                break
+            screen, new = screen + given, new + given
+            if new.endswith("> "):
+                os.write(ours, f"{typed.pop(0)}\n".encode())
+                new = ""
+        os.close(ours)
+    assert child.returncode == 0 and not typed, screen
+    assert "[speed=slow|normal|fast]" in screen and "there is no tool 'scratch'" in screen
+    assert "PASS       human on itch-scratch" in screen
+    assert command_line(["agents", "nominal", str(tmp_path)]) == 0
+    assert "by 1 person, 0 failed; stated 20 s" in capsys.readouterr().out
 
 
 def test_a_person_who_leaves_aborts_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
