@@ -7,6 +7,7 @@ often, or the set's canary is found anywhere else, the set is burnt: nothing ans
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from rig.core.errors import RecordError, UsageError
 from rig.core.toml_file import load_validated
 
+HOLDOUT: Final = "holdout"
+"""Folder beside the records for a set that a policy asks for."""
+COMMITMENT: Final = "holdout.toml"
 LEDGER: Final = "holdout.jsonl"
 MOST_SCANNED: Final = 64 * 2**20
 
@@ -85,14 +89,18 @@ class Holdout:
         return max(0, self.commitment.budget - len(self.queries))
 
 
-def open_holdout(folder: Path, now: datetime) -> Holdout:
+def open_holdout(folder: Path, now: datetime | None = None) -> Holdout:
     """Return the sealed set of a folder.
+
+    Args:
+        folder: Where the commitment is.
+        now: The time; None for that of its last question, for an answer given in time stays one.
 
     Raises:
         ConfigError: If the commitment is wrong.
         RecordError: If the ledger was altered.
     """
-    commitment = load_validated(folder / "holdout.toml", Commitment)
+    commitment = load_validated(folder / COMMITMENT, Commitment)
     lines = _lines(folder)
     queries: dict[int, Query] = {}
     burnt = ""
@@ -110,7 +118,8 @@ def open_holdout(folder: Path, now: datetime) -> Holdout:
                 burnt = burnt or why
             case _:
                 raise RecordError(f"{folder / LEDGER}: holds a line that is no question, answer or burning")
-    if not burnt and now > commitment.rotate_by:
+    asked_last = max((datetime.fromisoformat(q.utc) for q in queries.values()), default=None)
+    if not burnt and (at := now or asked_last) and at > commitment.rotate_by:
         burnt = f"it was to be rotated by {commitment.rotate_by.date()}"
     return Holdout(commitment=commitment, queries=tuple(queries.values()), burnt=burnt)
 
@@ -156,7 +165,7 @@ def scan(folder: Path, paths: Iterable[Path], sealed: Path | None, now: datetime
         RecordError: If the ledger was altered.
     """
     canary = open_holdout(folder, now).commitment.canary.encode()
-    own = {(folder / "holdout.toml").resolve()} | ({sealed.resolve()} if sealed else set())
+    own = {(folder / COMMITMENT).resolve()} | ({sealed.resolve()} if sealed else set())
     found = []
     for path in _files(paths):
         if path.resolve() in own or path.stat().st_size > MOST_SCANNED:
@@ -197,8 +206,6 @@ def _lines(folder: Path) -> list[dict[str, object]]:
 
 
 def _append(folder: Path, said: dict[str, object]) -> None:
-    import os
-
     path = folder / LEDGER
     before = path.read_bytes().splitlines() if path.exists() else []
     _lines(folder)

@@ -9,11 +9,14 @@ from analysis.release import reconcile
 from analysis.release.claims import Claim
 from analysis.release.evidence import Evidence
 from analysis.release.gates import SEED, Figure, Finding, judged, needed, unknown
+from analysis.release.holdout import COMMITMENT, HOLDOUT, Answer, open_holdout
 from analysis.release.measurement import ResistanceFile, read_measurement
 from analysis.release.policy import Gate, Policy
 from analysis.release.queue import Load, simulate
 from analysis.trials import Outcome
 from analysis.words import duration, percent
+from rig.core.configuration import identity
+from rig.core.errors import ConfigError, RecordError
 from rig.core.toml_file import load_validated
 
 NO_GUARD = "no trial ran with the monitor in guard, as it would be released"
@@ -161,6 +164,7 @@ def wholeness(evidence: Evidence, policy: Policy) -> Finding:
         joined = reconcile.ledger(evidence.anchors, present) if not evidence.others else ()
         problems += [f"{m.trial[:12]}: {m.what}: {m.where}: {m.text}" for m in joined]
     problems += _registered(evidence, asked.registered_plan)
+    problems += _sealed(evidence, asked.sealed)
     aborted = sum(one.graded.outcome is Outcome.ABORTED for one in evidence.seen)
     share = aborted / len(evidence.seen) if evidence.seen else 1.0
     if share > asked.aborted_at_most:
@@ -185,6 +189,28 @@ def wholeness(evidence: Evidence, policy: Policy) -> Finding:
     ]
     claim = evidence.claim(gate, evidence.seen) if evidence.seen else None
     return judged(gate, problems, figures, claim)
+
+
+def _sealed(evidence: Evidence, sha256: str) -> list[str]:
+    """Say why the sealed set has not passed what was evaluated; the date is that of its last question."""
+    if not sha256:
+        return []
+    folder = evidence.folder / HOLDOUT
+    if not (folder / COMMITMENT).is_file():
+        return [f"the sealed set was not asked: {HOLDOUT}/{COMMITMENT} is missing"]
+    try:
+        found = open_holdout(folder)
+    except (RecordError, ConfigError) as error:
+        return [f"the sealed set does not count: {error}"]
+    if found.commitment.sha256 != sha256:
+        return ["the sealed set is not the one the policy was registered with"]
+    if found.burnt:
+        return [f"the sealed set is burnt: {found.burnt}"]
+    candidate = identity({one.facts.task: dict(one.configuration) for one in evidence.of_mode("guard")})
+    said = [query.answer for query in found.queries if query.candidate == candidate]
+    if Answer.FAIL in said:
+        return ["the sealed set says fail"]
+    return [] if Answer.PASS in said else ["the sealed set was not asked about this configuration"]
 
 
 def _registered(evidence: Evidence, asked: bool) -> list[str]:

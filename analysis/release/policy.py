@@ -155,11 +155,14 @@ class Whole(_Table):
         require: Any of ``signed``, ``trusted``, ``anchored``, ``ordered``.
         registered_plan: The trials must be those of a campaign registered before them.
         aborted_at_most: Share of trials the rig itself may have ended.
+        sealed: SHA-256 of a sealed set that must have said pass of the evaluated configuration, in ``holdout/``
+            beside the records; empty where none is asked.
     """
 
     require: tuple[Literal["signed", "trusted", "anchored", "ordered"], ...] = ()
     registered_plan: bool = True
     aborted_at_most: Share = 0.05
+    sealed: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
 
 
 class Drill(_Table):

@@ -1,5 +1,6 @@
 """A conjunction and nothing else; what blocks it; and that no utility buys back a failed gate."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -13,8 +14,11 @@ from analysis.release.claims import fingerprint
 from analysis.release.decision import decide, register, registered, to_rerun, trigger_table
 from analysis.release.evidence import Evidence
 from analysis.release.gates import Decision, Finding, Verdict, expire
+from analysis.release.holdout import COMMITMENT, HOLDOUT, answer, ask
+from analysis.release.judge_rig import wholeness
 from analysis.release.policy import Gate, Policy, load_policy
 from analysis.release.reconcile import Mismatch
+from rig.core.configuration import identity
 from rig.core.errors import RecordError, UsageError
 
 from .conftest import NOW, write_policy
@@ -189,6 +193,41 @@ def test_a_record_that_does_not_fit_together_fails_the_evidence(
     decision = judged(replace(found, seen=(torn, *found.seen[1:])), *in_time)
     assert verdicts(decision)[Gate.EVIDENCE] is Verdict.FAIL
     assert what in next(f for f in decision.findings if f.gate is Gate.EVIDENCE).reasons[0]
+
+
+def test_a_sealed_set_must_have_passed_what_was_evaluated(
+    evidence: Make, tmp_path: Path, recorded: Path
+) -> None:
+    """Not asked, another set, about something else, failed, one question too many: each blocks."""
+    sealed = "a" * 64
+    policy, _ = load_policy(
+        write_policy(tmp_path, ("registered_plan = false", f'registered_plan = false\nsealed = "{sealed}"'))
+    )
+    home = Path(shutil.copytree(recorded, tmp_path / "runs"))
+    found = evidence(folder=home)
+    same = identity({one.facts.task: dict(one.configuration) for one in found.seen})
+
+    def why() -> str:
+        finding = wholeness(found, policy)
+        assert (finding.verdict is Verdict.PASS) != bool(finding.reasons)
+        return "; ".join(finding.reasons)
+
+    assert "was not asked" in why()
+    folder = home / HOLDOUT
+    folder.mkdir()
+    text = f'sha256 = "{{}}"\nbudget = 3\ncanary = "canary-7f3a91c2-of-this-set"\nrotate_by = {NOW.isoformat()}\n'
+    (folder / COMMITMENT).write_text(text.format("b" * 64))
+    assert "not the one" in why()
+    (folder / COMMITMENT).write_text(text.format(sealed))
+    answer(folder, ask(folder, "another", "release owner", NOW).number, passed=True)
+    assert "not asked about this configuration" in why()
+    answer(folder, ask(folder, same, "release owner", NOW).number, passed=True)
+    assert not why()
+    answer(folder, ask(folder, same, "release owner", NOW).number, passed=False)
+    assert "says fail" in why()
+    with pytest.raises(UsageError):
+        ask(folder, same, "release owner", NOW)
+    assert "is burnt" in why()
 
 
 def test_a_record_the_ledger_states_and_nobody_has_fails_the_evidence(
