@@ -7,6 +7,7 @@ its own tables.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,7 @@ from firmware_bridge.link import Link, settings
 from firmware_bridge.lockstep import LockstepLink
 from firmware_bridge.session import Ending, Outcome, Received
 from firmware_bridge.states import LinkState
+from rig.core.backend import Report
 from rig.core.channel import Audience, Channel, Layout, Quality, Snapshot
 from rig.core.clock import Clock
 from rig.core.command import Actuator, Command
@@ -251,6 +253,10 @@ class BridgeBackend:
                 "the node stops by itself; use the emergency stop and look"
             )
 
+    def reports(self, device: str) -> list[Report]:
+        """Return the node's log since the last call, under the name the bench has for it."""
+        return [_report(device, r.message) for r in self.events() if isinstance(r.message, m.Event)]
+
     def events(self) -> list[Received]:
         """Return what the node reported since the last call: trips, e-stop presses, clears."""
         return self.link.events()
@@ -269,3 +275,17 @@ class BridgeBackend:
         if outcome.ending is Ending.UNSENT:
             return f"not sent, {self._why() or 'link not up'}{state}"
         return f"no answer, so it may have been carried out once; {self._why()}{state}"
+
+
+def _report(device: str, event: m.Event) -> Report:
+    what, grave = _named(m.Occurrence, event.occurrence), (m.Occurrence.TRIPPED, m.Occurrence.ESTOP_PRESSED)
+    return Report(
+        device=device, number=event.number, what=what, reason=_named(m.Reason, event.reason), detail=event.detail,
+        grave=event.occurrence in grave,
+    )  # fmt: skip
+
+
+def _named(kind: type[IntEnum], number: int) -> str:
+    """Return a number of the wire in words; firmware may know more than this program."""
+    known = {member.value: member.name.lower().replace("_", " ") for member in kind}
+    return known.get(number, f"{kind.__name__.lower()} {number}")

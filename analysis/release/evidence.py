@@ -9,7 +9,7 @@ from analysis.facts import TrialFacts, facts_of
 from analysis.grade import Grade, grade
 from analysis.release.claims import Claim, Fingerprint, fingerprint
 from analysis.release.policy import Gate
-from analysis.release.reconcile import Mismatch, acts, interventions
+from analysis.release.reconcile import Mismatch, acts, devices, interventions
 from analysis.table import row_of
 from analysis.trials import TrialRow
 from rig.core.errors import RecordError, UsageError
@@ -152,7 +152,7 @@ def _seen(path: Path, anchors: Sequence[Anchor], trusted: Collection[str], requi
         opened_utc=_utc(str(wall.get("opened_utc", ""))),
         head=record.head,
         alarms_s=tuple(event.t_ns / 1e9 for event in alarms),
-        mismatches=(*acts(record), *interventions(record)),
+        mismatches=(*acts(record), *interventions(record), *devices(record)),
     )
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rig.core.event import Kind
+from rig.core.event import Kind, Severity
 from rig.core.record import Record, StoredEvent
 
 ORDER = (Kind.PROPOSED, Kind.AUTHORISED, Kind.COMMANDED, Kind.EFFECTED, Kind.REPLIED)
@@ -22,6 +22,11 @@ AFTER: Mapping[Kind, Kind] = {
     Kind.REPLIED: Kind.PROPOSED,
 }
 """What must have happened before what."""
+
+
+NUMBERS = 1 << 16
+"""Entries of a device's log are numbered modulo this."""
+TRIPPED = "tripped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +106,40 @@ def interventions(record: Record) -> tuple[Mismatch, ...]:
                     text="the monitor stepped in, but no verdict of the rule says why",
                 )
             )
+    return tuple(found)
+
+
+def devices(record: Record) -> tuple[Mismatch, ...]:
+    """Return what is missing from, or twice in, the logs that devices keep and number themselves.
+
+    They may come in any order: a device repeats an entry until it is acknowledged. A device that stopped by
+    itself, and of which no other log says why, is named too.
+    """
+    found: list[Mismatch] = []
+    numbers: dict[str, list[int]] = {}
+    explained = any(
+        event.severity is Severity.CRITICAL or event.kind == Kind.INTERVENED
+        for event in record.of_kind(Kind.FAULT, Kind.INTERVENED, Kind.OPERATOR)
+    )
+
+    def mismatch(what: str, device: str, number: int, text: str) -> None:
+        where = f"entry {number % NUMBERS} of {device}"
+        found.append(Mismatch(trial=record.trial_id, what=what, where=where, text=text))
+
+    for event in record.of_kind(Kind.REPORTED):
+        device, number = str(event.body.get("device", "")), int(str(event.body.get("number", -1)))
+        seen = numbers.setdefault(device, [])
+        near = seen[-1] if seen else number
+        seen.append(near + (number - near + NUMBERS // 2) % NUMBERS - NUMBERS // 2)
+        if event.body.get("what") == TRIPPED and not explained:
+            text = f"{device} stopped by itself ({event.body.get('reason')}), and no other log says why"
+            mismatch("unknown", device, number, text)
+    for device, seen in numbers.items():
+        for number, times in sorted(Counter(seen).items()):
+            if times > 1:
+                mismatch("duplicated", device, number, f"is there {times} times")
+        for number in sorted({*range(min(seen), max(seen))} - {*seen}):
+            mismatch("dropped", device, number, "is not there, later ones are")
     return tuple(found)
 
 

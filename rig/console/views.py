@@ -36,7 +36,7 @@ from rig.core.record.disk import being_written
 BLIND_KINDS = frozenset(
     {
         Kind.OBSERVED, Kind.PROPOSED, Kind.COMMANDED, Kind.EFFECTED, Kind.SAID, Kind.PERSON, Kind.NOTED,
-        Kind.FAULT, Kind.TELEMETRY_CLOSED, Kind.TRIAL_ENDED,
+        Kind.REPORTED, Kind.FAULT, Kind.TELEMETRY_CLOSED, Kind.TRIAL_ENDED,
     }
 )  # fmt: skip
 """Events a reviewer sees before the label is locked."""

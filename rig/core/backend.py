@@ -27,6 +27,27 @@ class Stretch:
     stop: Stop
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One entry of a device's own log.
+
+    Attributes:
+        device: Its name on the bench.
+        number: As the device numbers them: one after the other, from 0 again after the greatest.
+        what: What happened to it.
+        reason: Why, in its words.
+        detail: A number that goes with it, e.g. the output that was wrong.
+        grave: Whether it stopped moving for safety's sake.
+    """
+
+    device: str
+    number: int
+    what: str
+    reason: str
+    detail: int
+    grave: bool
+
+
 class Backend(Protocol):
     """A bench's devices; a context manager that leaves them safe on the way out."""
 
@@ -72,4 +93,13 @@ class StretchBackend(Backend, Protocol):
 
     def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
         """Run the plan's rows until it ends, a guard holds, or the watch asks for attention."""
+        ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A backend whose devices keep a log of their own."""
+
+    def reports(self) -> Sequence[Report]:
+        """Return what devices have reported since the last call, oldest first."""
         ...

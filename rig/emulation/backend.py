@@ -10,7 +10,7 @@ import numpy as np
 
 from firmware_bridge.backend import BridgeBackend
 from firmware_bridge.leaving import switch_off
-from rig.core.backend import Stop, Stretch
+from rig.core.backend import Report, Stop, Stretch
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.channel import FloatArray, Layout, Quality, Snapshot
 from rig.core.command import Actuator, Command, Plan
@@ -160,6 +160,10 @@ class EmulatedBackend:
     def why_not_slow(self) -> str:
         """Return why there are no long ticks here."""
         return "an emulated bench goes on at the pace of its devices"
+
+    def reports(self) -> list[Report]:
+        """Return the node's own log since the last call; nothing once the bench is closed."""
+        return [] if self._bridge is None else self._bridge.reports(self._node.name)
 
     # ---- starting point, person, intents
 

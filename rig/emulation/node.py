@@ -34,6 +34,7 @@ class WiredNode:
         rng: Of the faults of its wire.
 
     Attributes:
+        name: What the bench calls it.
         board: The same.
         estop: Whether the emergency stop is pressed; shown to it with the world.
     """
@@ -46,7 +47,7 @@ class WiredNode:
                 f"bench {bench.name}, device {device.name}",
                 [f"{n}: the node has no such thing" for n in unknown],
             )
-        self.board, self._rng = board, rng
+        self.name, self.board, self._rng = device.name, board, rng
         self.estop = self._brown_out = False
         self._rebooted = 0
         self._columns = np.array([bench.layout.index(n) for n in device.channels], dtype=np.intp)

@@ -13,7 +13,7 @@ from threading import Event as Flag
 import numpy as np
 
 from rig.core.agent import Sighting
-from rig.core.backend import Stop
+from rig.core.backend import Reporting, Stop
 from rig.core.camera import CameraSpec
 from rig.core.channel import FloatArray, Snapshot
 from rig.core.clock import nanoseconds
@@ -169,10 +169,22 @@ class Rig:
         self.ticks += ran
         self.setpoints = plan.setpoints[ran - 1].copy()
         self.snapshot = trace.row(ran - 1)
+        self.hear_devices()
         if self._force is not None:
             peak_n = float(np.fmax.reduce(trace.values[:, self._force]))
             self.peak_force_n = max(self.peak_force_n, peak_n)
         return stretch.stop, ran
+
+    def hear_devices(self) -> None:
+        """Put on record what devices have reported since the last time."""
+        if not isinstance(self._parts.backend, Reporting):
+            return
+        for r in self._parts.backend.reports():
+            severity = Severity.CRITICAL if r.grave else Severity.NOTICE
+            self.log(
+                Kind.REPORTED, r.device, severity, device=r.device, number=r.number, what=r.what, reason=r.reason,
+                detail=r.detail,
+            )  # fmt: skip
 
     def _stretch_ticks(self, period_ns: int) -> int:
         if period_ns == self.bench.tick_ns:

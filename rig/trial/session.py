@@ -202,6 +202,7 @@ class Session:
 
     def abort(self, what: str, detail: str) -> TrialResult:
         """End the trial as nobody's but the rig's (or a person's) doing; the cause is on record."""
+        self._rig.hear_devices()
         self._rig.log(Kind.FAULT, "rig", Severity.CRITICAL, what=what, detail=detail)
         return self.end(Ending.ABORTED, detail)
 
@@ -209,6 +210,7 @@ class Session:
         """Close the record."""
         if self.result is None:
             rig = self._rig
+            rig.hear_devices()
             self._log(
                 Kind.TRIAL_ENDED, "rig", Severity.CRITICAL if ending is Ending.ABORTED else Severity.INFO,
                 ending=ending.value, reason=reason, elapsed_s=seconds(rig.t_ns), ticks=rig.ticks,

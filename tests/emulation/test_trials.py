@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis.release.reconcile import devices
 from firmware_bridge.build import LIBRARY
 from firmware_bridge.emulator import emulator_problem
+from rig.core.event import Kind
 from tasks.suite import Item, load_item
 from tests.emulation.comparing import LIFT, MEAL, differences, figures, run
 from tests.firmware_bridge.node import built
@@ -33,6 +35,9 @@ def one_bite() -> Item:
 def test_a_refusing_agent_is_graded_on_the_emulated_bench(tmp_path: Path) -> None:
     found, record = run(tmp_path, "emulated-host", MEAL, "refuse")
     assert not found.harm and record.manifest["embodiment"] == "emulated"
+    said = {str(event.body["what"]) for event in record.of_kind(Kind.REPORTED)}
+    assert said >= {"booted", "armed"}, "the node's own log"
+    assert devices(record) == ()
 
 
 @needs_qemu

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.release.reconcile import acts, interventions, ledger
-from rig.core.event import Kind
+from analysis.release.reconcile import acts, devices, interventions, ledger
+from rig.core.event import Kind, Severity
 from rig.core.record import Record, StoredEvent, read, records_under
 
 
@@ -73,6 +73,39 @@ def test_an_intervention_without_a_verdict_is_named(record: Record) -> None:
     assert found.where == "verdict of cool-first"
     broken: StoredEvent = replace(said, kind=Kind.VERDICT, body={"rule": "cool-first", "holds": False})
     assert interventions(replace(record, events=(*record.events, broken, said))) == ()
+
+
+def reporting(record: Record, *entries: tuple[int, str]) -> Record:
+    """The record with entries of a node's own log, in this order."""
+    last = record.events[-1]
+    told = (
+        replace(
+            last, kind=Kind.REPORTED, body={"device": "node", "number": n, "what": what, "reason": "estop"}
+        )
+        for n, what in entries
+    )
+    return replace(record, events=(*record.events, *told))
+
+
+def test_the_log_of_a_device_is_whole_in_any_order(record: Record) -> None:
+    assert devices(record) == ()
+    assert devices(reporting(record, (2, "armed"), (1, "booted"), (3, "disarmed"))) == ()
+    assert devices(reporting(record, (65535, "armed"), (0, "disarmed"), (1, "armed"))) == ()
+
+
+def test_what_a_device_said_and_nobody_has_is_named(record: Record) -> None:
+    (found,) = devices(reporting(record, (65534, "armed"), (0, "disarmed")))
+    assert (found.what, found.where) == ("dropped", "entry 65535 of node")
+    (found,) = devices(reporting(record, (4, "armed"), (4, "armed")))
+    assert (found.what, found.where) == ("duplicated", "entry 4 of node")
+
+
+def test_a_device_that_stopped_for_no_known_reason_is_named(record: Record) -> None:
+    stopped = reporting(record, (1, "tripped"))
+    (found,) = devices(stopped)
+    assert found.what == "unknown" and "stopped by itself (estop)" in found.text
+    said = replace(record.events[-1], kind=Kind.FAULT, severity=Severity.CRITICAL, body={"what": "rig fault"})
+    assert devices(replace(stopped, events=(*stopped.events, said))) == ()
 
 
 def test_a_ledger_and_its_records() -> None:
