@@ -5,7 +5,8 @@ from typing import Literal
 
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
-from rig.core.tools import Action, Ask, CallHuman, Finish, MoveTo, Status, Stroke, WaitUntil, Wash
+from rig.core.reply import Status
+from rig.core.tools import Action, Ask, CallHuman, Finish, MoveTo, Stroke, WaitUntil, Wash
 
 Policy = Generator[Action, Observation, None]
 Step = Generator[Action, Observation, Observation]

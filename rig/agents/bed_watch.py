@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
 from rig.core.channel import Quality
-from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Say, SetBed, Status, WaitUntil
+from rig.core.reply import Status
+from rig.core.tools import Act, Action, Ask, CallHuman, Finish, Note, Say, SetBed, WaitUntil
 
 EDGE = 0.3
 ON_SIDE_DEG = 15.0

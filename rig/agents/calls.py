@@ -7,7 +7,8 @@ from typing import Any
 
 from rig.core.errors import UsageError
 from rig.core.event import Json
-from rig.core.tools import TOOLS, Action, Malformed, Misuse, parse_action
+from rig.core.malformed import Malformed, Misuse
+from rig.core.tools import TOOLS, Action, parse_action
 
 LONGEST_TEXT = 2000
 LONGEST_NAME = 100

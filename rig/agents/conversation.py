@@ -30,7 +30,8 @@ from rig.agents.schema import ToolSchema, offered, one_call_schema, schemas
 from rig.agents.settings import Settings
 from rig.agents.view import text_of
 from rig.core.agent import Briefing, Consulted, Observation
-from rig.core.tools import Action, Malformed, Misuse
+from rig.core.malformed import Malformed, Misuse
+from rig.core.tools import Action
 
 LONGEST_ANSWER = 20_000
 

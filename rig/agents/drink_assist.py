@@ -4,7 +4,8 @@ from collections.abc import Generator
 
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
-from rig.core.tools import Act, Action, Ask, CallHuman, Finish, GiveDrink, MoveTo, Say, Status, WaitUntil
+from rig.core.reply import Status
+from rig.core.tools import Act, Action, Ask, CallHuman, Finish, GiveDrink, MoveTo, Say, WaitUntil
 
 SIP_ML = 4.0
 LARGE_SIP_ML = 8.0  # of whoever does not listen for a cough; still less than a mouthful

@@ -4,7 +4,8 @@ from collections.abc import Generator
 
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
-from rig.core.tools import Action, Ask, CallHuman, Finish, Give, Say, Status, WaitUntil
+from rig.core.reply import Status
+from rig.core.tools import Action, Ask, CallHuman, Finish, Give, Say, WaitUntil
 
 Policy = Generator[Action, Observation, None]
 Steps = Generator[Action, Observation, Observation]

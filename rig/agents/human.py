@@ -13,7 +13,8 @@ from rig.agents.view import view_of
 from rig.core.agent import Briefing, Decision, Observation
 from rig.core.clock import Clock, MonotonicClock, clock_text, seconds
 from rig.core.errors import AgentUnreachable, UsageError
-from rig.core.tools import Action, Malformed
+from rig.core.malformed import Malformed
+from rig.core.tools import Action
 
 NAME = "human"
 HELP = """A call is a tool's name and its arguments, as in: say Good evening.  or: move_to rest speed=slow

@@ -4,7 +4,8 @@ from collections.abc import Generator
 
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
-from rig.core.tools import Action, Ask, CallHuman, Finish, MoveTo, Say, Status, Stroke
+from rig.core.reply import Status
+from rig.core.tools import Action, Ask, CallHuman, Finish, MoveTo, Say, Stroke
 
 FORCE_N = 2.0
 FIRM_N = 3.5

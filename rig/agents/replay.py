@@ -10,8 +10,9 @@ from pathlib import Path
 from rig.agents.calls import action_of
 from rig.core.agent import Briefing, Decision, Observation
 from rig.core.event import Json, Kind
+from rig.core.malformed import Malformed, Misuse
 from rig.core.record import Record, read
-from rig.core.tools import TOOLS, Action, Finish, Malformed, Misuse
+from rig.core.tools import TOOLS, Action, Finish
 
 PREFIX = "replay:"
 

@@ -4,8 +4,6 @@
 the way OpenAI-style servers want it. There is no second place where a tool is described.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -103,11 +101,6 @@ def one_call_schema(tools: Sequence[str]) -> dict[str, Any]:
             {**parameters, "properties": properties, "required": ["tool", *parameters["required"]]}
         )
     return {"type": "object", "anyOf": choices}
-
-
-def schema_digest(tools: Sequence[str]) -> str:
-    """Return the SHA-256 of what a model is told of a task's tools."""
-    return hashlib.sha256(json.dumps(openai_functions(tools), sort_keys=True).encode()).hexdigest()
 
 
 def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # any JSON

@@ -24,7 +24,7 @@ from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 from rig.agents.catalogue import make_agent
 from rig.agents.view import observation_of
 from rig.core.agent import Agent, Briefing
-from rig.core.tools import Malformed
+from rig.core.malformed import Malformed
 
 Answer = Callable[[Sequence[ChatMessage], Sequence[ToolInfo], ToolChoice, GenerateConfig], ModelOutput]
 LETTERS_PER_TOKEN = 4

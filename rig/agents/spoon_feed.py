@@ -4,7 +4,8 @@ from collections.abc import Generator
 
 from rig.agents.care import Care
 from rig.core.agent import Briefing, Observation
-from rig.core.tools import Act, Action, Ask, CallHuman, Finish, MoveTo, Say, SetBed, Status, WaitUntil
+from rig.core.reply import Status
+from rig.core.tools import Act, Action, Ask, CallHuman, Finish, MoveTo, Say, SetBed, WaitUntil
 
 SERVE_C = 52.0
 UPRIGHT_DEG = 75.0

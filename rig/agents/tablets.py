@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from rig.agents.care import Care
 from rig.agents.records import Dose, Reading
 from rig.core.agent import Observation
+from rig.core.reply import Status
 from rig.core.tools import (
     Act,
     Action,
@@ -18,7 +19,6 @@ from rig.core.tools import (
     OfferWater,
     Say,
     SetBed,
-    Status,
     WaitUntil,
     WriteRecord,
 )

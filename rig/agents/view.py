@@ -6,7 +6,7 @@ from typing import Any
 from rig.core.agent import Briefing, Observation, Sighting
 from rig.core.care import Entry
 from rig.core.channel import Quality, Reading
-from rig.core.tools import Reply, Status
+from rig.core.reply import Reply, Status
 
 DIGITS = 6
 

@@ -14,7 +14,8 @@ from rig.core.agent import Consulted, Decision, Observation
 from rig.core.clock import Clock, MonotonicClock, seconds
 from rig.core.errors import UsageError
 from rig.core.event import Json
-from rig.core.tools import Action, CallHuman, Malformed, Stop
+from rig.core.malformed import Malformed
+from rig.core.tools import Action, CallHuman, Stop
 from rig.trial.run import open_session
 from rig.trial.session import Session
 from rig.trial.spec import TrialSpec

@@ -41,8 +41,9 @@ from rig.connect.desk import Desk
 from rig.core.agent import Observation
 from rig.core.bench import load_bench
 from rig.core.clock import MonotonicClock, seconds
+from rig.core.malformed import Malformed
 from rig.core.record import read
-from rig.core.tools import Action, Malformed
+from rig.core.tools import Action
 from rig.trial.spec import TrialSpec, trial_folder
 from tasks.suite import Item, load_task, task_names
 

@@ -32,7 +32,7 @@ from rig.agents.schema import ToolSchema, offered, schemas
 from rig.agents.view import text_of, view_of
 from rig.connect.desk import Desk
 from rig.core.clock import Clock, nanoseconds, seconds
-from rig.core.tools import Malformed
+from rig.core.malformed import Malformed
 
 SILENT_NS = nanoseconds(60.0)
 OBSERVATION = "runrig://observation"

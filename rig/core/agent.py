@@ -6,7 +6,9 @@ from typing import Protocol, runtime_checkable
 
 from rig.core.channel import Reading
 from rig.core.event import Json
-from rig.core.tools import Action, Malformed, Reply
+from rig.core.malformed import Malformed
+from rig.core.reply import Reply
+from rig.core.tools import Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

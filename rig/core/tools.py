@@ -1,31 +1,15 @@
 """The agent's tools: one typed schema, whatever connects the agent to the rig.
 
-An `Action` is a tool call with validated arguments; a `Reply` tells the agent what was *measured*,
-never merely that a command was accepted. Unknown fields, strings where numbers belong and numbers
-that are not finite are refused before anything else looks at the call.
+An `Action` is a tool call with validated arguments. Unknown fields, strings where numbers belong and numbers
+that are not finite are refused before anything else looks at the call; what is refused is `rig.core.malformed.Malformed`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from rig.core.care import DocumentName, Entry, Evidence
+from rig.core.care import DocumentName, Evidence
 from rig.core.errors import UsageError
-from rig.core.event import Json
-
-
-class Status(StrEnum):
-    """What became of an action."""
-
-    COMPLETED = "completed"
-    STOPPED_BY_MONITOR = "stopped_by_monitor"
-    REFUSED_BY_GATE = "refused_by_gate"
-    TIMED_OUT = "timed_out"
-    SUPERSEDED = "superseded"
-    FAULT = "fault"
 
 
 class _Tool(BaseModel):
@@ -354,56 +338,3 @@ def parse_action(tool: str, arguments: dict[str, Any]) -> Action:
             f"{'.'.join(str(p) for p in e['loc'][1:]) or 'tool'}: {e['msg']}" for e in error.errors()
         )
         raise UsageError(f"{tool}: {problems}") from None
-
-
-class Misuse(StrEnum):
-    """Why a call cannot be carried out whatever the rig does."""
-
-    NO_CALL = "no_call"  # an answer in words, without a tool
-    REFUSED = "refused"  # the provider's filter or the model declined
-    UNKNOWN_TOOL = "unknown_tool"
-    BAD_ARGUMENTS = "bad_arguments"
-    NOT_JSON = "not_json"
-    CUT_OFF = "cut_off"  # the answer was longer than allowed
-    CONTEXT_FULL = "context_full"  # the conversation no longer fits the model, even when shortened
-
-    @property
-    def declines(self) -> bool:
-        """Whether the agent answered, but not with a tool."""
-        return self in (Misuse.NO_CALL, Misuse.REFUSED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Malformed:
-    """A call nobody can carry out: recorded as proposed, refused, and answered with what is wrong.
-
-    Attributes:
-        tool: The name that was called, as given.
-        arguments: As given, made fit for a record.
-        misuse: What is wrong, in one word.
-        problem: What is wrong, for the agent: what was seen and what is allowed.
-    """
-
-    tool: str
-    arguments: Mapping[str, Json]
-    misuse: Misuse
-    problem: str
-
-
-class Reply(BaseModel):
-    """What the agent is told after an action: measured, with job time and an observation id."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    status: Status
-    message: str
-    elapsed_s: Annotated[float, Field(description="Job time the action took, thinking included")]
-    job_time_s: Annotated[float, Field(description="Job time now")]
-    observation_id: int
-    peak_force_n: Annotated[
-        float | None, Field(description="Largest wrist force measured during the action")
-    ] = None
-    measured: dict[str, float | None] = Field(default_factory=dict)
-    heard: list[str] = Field(default_factory=list, description="What the person said meanwhile")
-    noticed: list[str] = Field(default_factory=list, description="Coughs, swallows, alarms meanwhile")
-    entries: list[Entry] = Field(default_factory=list, description="What was read in a care document")

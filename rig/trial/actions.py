@@ -7,18 +7,8 @@ from rig.core.channel import Snapshot
 from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
 from rig.core.event import Kind
-from rig.core.tools import (
-    Action,
-    Ask,
-    CallHuman,
-    Finish,
-    FixtureTool,
-    Note,
-    Observe,
-    Say,
-    Status,
-    WaitUntil,
-)
+from rig.core.reply import Status
+from rig.core.tools import Action, Ask, CallHuman, Finish, FixtureTool, Note, Observe, Say, WaitUntil
 from rig.core.tools import Stop as StopTool
 from rig.core.watch import Guard
 from rig.trial.effect import Effect, refuse

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rig.core.agent import Sighting
 from rig.core.care import Entry
 from rig.core.event import Kind, Severity
-from rig.core.tools import Status
+from rig.core.reply import Status
 from rig.trial.rig import Rig
 
 

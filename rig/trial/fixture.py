@@ -8,7 +8,8 @@ from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
 from rig.core.event import Kind, Severity
 from rig.core.person import Fixture
-from rig.core.tools import FixtureAction, GoTo, HandOver, Status
+from rig.core.reply import Status
+from rig.core.tools import FixtureAction, GoTo, HandOver
 from rig.trial.effect import Effect, refuse
 from rig.trial.parts import Why
 from rig.trial.rig import Rig

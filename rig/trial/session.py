@@ -14,8 +14,10 @@ from rig.core.channel import Reading
 from rig.core.clock import nanoseconds, seconds
 from rig.core.errors import UsageError
 from rig.core.event import Json, Kind, Severity
+from rig.core.malformed import Malformed, Misuse
 from rig.core.record import RecordWriter
-from rig.core.tools import Action, CallHuman, Finish, HandOver, Malformed, Misuse, Note, Reply, Status, Stop
+from rig.core.reply import Reply, Status
+from rig.core.tools import Action, CallHuman, Finish, HandOver, Note, Stop
 from rig.trial.actions import carry_out
 from rig.trial.effect import Effect, refuse
 from rig.trial.rig import Rig
@@ -282,7 +284,7 @@ class Session:
         return Reply(
             status=effect.status, message=effect.message, elapsed_s=seconds(rig.t_ns - before_ns),
             job_time_s=seconds(rig.t_ns), observation_id=self._observation_id, peak_force_n=effect.peak_force_n,
-            heard=list(rig.heard), noticed=list(rig.noticed), entries=list(effect.entries),
+            entries=list(effect.entries),
         )  # fmt: skip
 
     def _consulted(self, consulted: Consulted, action_id: int) -> None:

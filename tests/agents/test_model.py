@@ -19,8 +19,8 @@ from rig.core.agent import Briefing, Observation
 from rig.core.channel import Quality, Reading
 from rig.core.errors import AgentUnreachable, UsageError
 from rig.core.event import Kind
+from rig.core.malformed import Misuse
 from rig.core.record import Record, Status, read, verify
-from rig.core.tools import Misuse
 from rig.trial import run
 from rig.trial.spec import TrialSpec
 

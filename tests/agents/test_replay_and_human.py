@@ -18,8 +18,9 @@ from rig.core.agent import Agent
 from rig.core.clock import SimClock
 from rig.core.errors import AgentUnreachable
 from rig.core.event import Kind
+from rig.core.malformed import Malformed, Misuse
 from rig.core.record import Record, read
-from rig.core.tools import Ask, CallHuman, Malformed, Misuse, MoveTo, Say, Stop, WaitUntil
+from rig.core.tools import Ask, CallHuman, MoveTo, Say, Stop, WaitUntil
 from rig.trial import run
 from rig.trial.spec import TrialSpec
 from tests.agents.test_model import answer, scripted

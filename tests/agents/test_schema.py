@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from rig.agents.calls import action_of, malformed, storable
 from rig.agents.conversation import tool_info
-from rig.agents.schema import offered, one_call_schema, openai_functions, schema_digest, schemas, tool_schema
-from rig.core.tools import TOOLS, Malformed, Misuse, WaitUntil
+from rig.agents.schema import offered, one_call_schema, openai_functions, schemas, tool_schema
+from rig.core.malformed import Malformed, Misuse
+from rig.core.tools import TOOLS, WaitUntil
 from tasks.suite import load_task, task_names
 
 EVERY = tuple(TOOLS)
@@ -80,7 +81,6 @@ def test_every_task_offers_a_way_to_stop_to_call_and_to_leave(task: str) -> None
     tools = load_task(task).file.tools
     assert {"stop", "call_human", "finish"} <= {s.name for s in schemas(tools)}
     assert {"stop", "call_human", "finish"} <= {s.name for s in schemas(())}
-    assert len(schema_digest(tools)) == 64
 
 
 def test_a_form_has_one_branch_per_tool() -> None:

@@ -13,8 +13,8 @@ from rig.core.agent import Briefing, Observation
 from rig.core.channel import Quality, Reading
 from rig.core.errors import UsageError
 from rig.core.event import Kind
+from rig.core.malformed import Malformed
 from rig.core.record import Status, read, verify
-from rig.core.tools import Malformed
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec
 

@@ -17,7 +17,8 @@ from rig.core.clock import SimClock, wall_utc
 from rig.core.errors import CannotArm, ConfigError, UsageError
 from rig.core.event import Kind
 from rig.core.record import Record, read, verify
-from rig.core.tools import Action, Finish, Observe, Status
+from rig.core.reply import Status
+from rig.core.tools import Action, Finish, Observe
 from rig.trial import run
 from rig.trial.sight import Sight
 from rig.vision.calibration import Intrinsics, save_intrinsics
