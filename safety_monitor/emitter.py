@@ -49,6 +49,13 @@ WINDOW_LIMIT = 4096
 """The most samples a ``lowest`` or ``highest`` may have to remember."""
 OVERFLOWS = 4
 """Word of integer state that counts windows that had to forget."""
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_SUMMABLE = 1e300
+
+
+def _plain(x: Measured, op: str, value: float) -> bool:
+    """Return whether comparing a reading itself means the same as the sign of its finite difference to the value."""
+    return op in OPPOSITE and max(abs(x.low), abs(x.high), abs(value)) < _SUMMABLE
 
 
 @dataclass
@@ -237,6 +244,9 @@ class Emitter:
             case Not(x=x):
                 m, y = self.truth(x)
                 return self._pair(f"not {y}", f"not {m}")
+            case Compare(op=op, left=Measured() as x, right=Constant(value=limit)) if _plain(x, op, limit):
+                v = self.number(x)  # NaN where unknown: neither it nor its opposite is true then
+                return self._pair(f"{v} {op} {limit!r}", f"not ({v} {OPPOSITE[op]} {limit!r})")
             case Compare(op=op, left=left, right=right):
                 d = f"d{self.name()}"
                 self.say(f"{d} = {self.number(left)} - {self.number(right)}")

@@ -137,7 +137,7 @@ def step(t, x, s, q, F, I):
         I[w + {a.stamp}] = s[c]
         F[{kept} + j] = x[c]
 {body}
-    if (alarm == 0) & (I[{busy}] == 0):  # as on nearly every tick
+    if (moved == 0) & (I[{busy}] == 0):  # as on nearly every tick: nothing to confirm, to bear or to clear
         return 0
     changed, busy = False, 0
     for r in range({count}):
@@ -163,7 +163,7 @@ def step(t, x, s, q, F, I):
         I[w + {w.bad_since}] = bad
         I[w + {w.unknown_since}] = unknown
         I[w + {w.clear_since}] = clear
-        busy = busy | raw | after
+        busy = busy | (raw ^ after)
         if after != before:
             I[w + {w.attention}] = after
             I[w + {w.changed_at}] = n
@@ -191,14 +191,16 @@ def until(k, t, x, s, q, F, I):
 def compile_source(violations: Sequence[Truth], timings: Sequence[Timing], layout: Layout) -> Program:
     """Return the kernel that watches ``violations``, one per rule, and its initial state."""
     emitter = Emitter(layout, integers=[0, NEVER, *([0] * (HEAD - 2))])
-    emitter.say("alarm = 0")
+    emitter.say("moved = 0")
     rules = len(emitter.integers)
     for timing in timings:
         emitter.integers += [0, 0, NEVER, NEVER, NEVER, 0, *timing]
     for r, violated in enumerate(violations):
         m, y = emitter.truth(violated)
         raw = f"I[{rules + r * WORDS + WORD.raw}]"
-        emitter.say(f"{raw} = 1 if {m} else (2 if {y} else 0)", f"alarm = alarm | {raw}")
+        emitter.say(
+            f"raw = 1 if {m} else (2 if {y} else 0)", f"moved = moved | (raw ^ {raw})", f"{raw} = raw"
+        )
     read = sorted({layout.index(name) for violated in violations for name in channels(violated)})
     arrivals, kept = len(emitter.integers), len(emitter.floats)
     for c in read:

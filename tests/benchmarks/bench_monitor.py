@@ -26,6 +26,7 @@ from safety_monitor.cache import is_cached, load_module
 from safety_monitor.kernel import Timing, compile_source
 from safety_monitor.margins import margin_source
 from safety_monitor.process import RemoteMonitor
+from safety_monitor.realtime import Loop
 from safety_monitor.rules import load_rules, rule_files
 
 MS = 1_000_000
@@ -259,7 +260,7 @@ def hog():
         pass
 
 
-def latency(seconds):
+def latency(seconds, loop):
     """Print the time from a snapshot published to its verdict, with and without the other core loaded."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rules.toml"
@@ -268,7 +269,7 @@ def latency(seconds):
             busy = multiprocessing.get_context("spawn").Process(target=hog, daemon=True) if loaded else None
             if busy is not None:
                 busy.start()
-            with RemoteMonitor([path], LAYOUT) as monitor:
+            with RemoteMonitor([path], LAYOUT, loop) as monitor:
                 took, vitals = latencies(monitor, seconds), monitor.vitals()
             if busy is not None:
                 busy.kill()
@@ -301,6 +302,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ticks", type=int, default=200_000, help="length of the trace")
     parser.add_argument("--latency", type=float, default=10.0, metavar="SECONDS", help="0 leaves latency out")
+    parser.add_argument(
+        "--pause", type=float, default=Loop().sleep_ns / 1e3, metavar="US", help="of the loop"
+    )
     args = parser.parse_args()
     rules, trace = sixteen(), signals(max(args.ticks, 20_000))
     print(f"16 rules, 12 channels, 1 kHz, {len(trace)} ticks; CPU time")
@@ -320,7 +324,7 @@ def main():
     shipped(100_000)
     if args.latency > 0:
         print("snapshot published to verdict, own process, 1 kHz")
-        latency(args.latency)
+        latency(args.latency, Loop(sleep_ns=round(args.pause * 1e3)))
     return 0
 
 
