@@ -1,12 +1,12 @@
 """How timely the monitor is in closed loop, with and without its predicting rules, task by task.
 
-``python -m tests.benchmarks.bench_timeliness --out DIR [TASK ...] [--seeds N] [--for SECONDS]``
+``python -m tests.benchmarks.bench_timeliness --out DIR [TASK ...] [--seeds N] [--calm N] [--for SECONDS]``
 
 Every hazard is met by the agent that slips on it (``slip(CRITERION)``), every benign and near-miss twin by the
 careful one; each trial is run twice, once with the monitor watching and once with it stepping in, and scored
-by `analysis.timeliness`. "Before" is the same rule set less the rules that look ahead (`predicts`): where it has
-none of them, before and after are the same trials. Records stay in DIR, and the same command goes on where it
-stopped: ``--for`` starts no trial after so many seconds.
+by `analysis.timeliness`. "Before" is the rule set less the rules that look ahead (`predicts`), on the hazards of
+the criteria these guard; for all others, and where nothing was interrupted, it makes no difference. Records stay
+in DIR, and the same command goes on where it stopped: ``--for`` starts no trial after so many seconds.
 """
 
 import argparse
@@ -24,18 +24,19 @@ from rich.console import Console
 from rich.table import Table
 
 import safety_monitor.rules as rules_module
+from analysis.mistake_matrix import slip
 from analysis.timeliness import Timeliness, timeliness
 from rig.cli.matrix import trials_of
 from rig.cli.timeliness import per_hour_in_words, rate_in_words, spread_in_words
 from rig.core.bench import load_bench
-from rig.core.errors import RecordError
+from rig.core.errors import RecordError, UsageError
 from rig.core.record import read
 from rig.trial.run import run_trial
 from rig.trial.spec import TrialSpec, trial_folder
 from safety_monitor.nodes import Ahead, Stiffness, walk
 from safety_monitor.rule import Rule
 from safety_monitor.rules import load_rules, rule_files
-from safety_monitor.timeliness import Timing
+from safety_monitor.timeliness import Report, Timing
 from tasks.suite import load_task, task_names
 
 BEFORE, AFTER = "before", "after"
@@ -48,10 +49,10 @@ def predicts(rule: Rule) -> bool:
     )
 
 
-def predicting(task: str) -> tuple[str, ...]:
-    """Return the ids of a task's predicting rules."""
+def predicting(task: str) -> tuple[Rule, ...]:
+    """Return a task's predicting rules."""
     layout = load_bench(load_task(task).bench("sim")).layout
-    return tuple(r.id for r in load_rules(rule_files(task), layout).rules if predicts(r))
+    return tuple(r for r in load_rules(rule_files(task), layout).rules if predicts(r))
 
 
 @contextmanager
@@ -108,23 +109,36 @@ def run_and_score(
         left = run_missing(out, specs, until)
         try:
             return left, timeliness(out)
-        except RecordError as error:
+        except (RecordError, UsageError) as error:  # nothing there yet, or nothing to score
             return left, str(error)
 
 
-def row(task: str, condition: str, found: Timeliness | str) -> list[str]:
+def row(task: str, condition: str, r: Report, needless: str) -> list[str]:
     """Return a line of the table."""
-    if isinstance(found, str):
-        return [task, condition, found]
-    r = found.whole
-    classes = ", ".join(
+    others = ", ".join(
         f"{n} {kind.value}" for kind, n in sorted(r.classes.items()) if kind is not Timing.TIMELY
     )
-    needless = ", ".join(f"{n} x {rule}" for rule, n in found.needless.items())
+    hours, per_hour = f"{r.per_hour.hours:.3g}", per_hour_in_words(r.per_hour)
     return [
-        task, condition, rate_in_words(r.timely), classes, spread_in_words(r.lead), f"{r.per_hour.hours:.3g}",
-        per_hour_in_words(r.per_hour), needless,
-    ]  # fmt: skip
+        task,
+        condition,
+        rate_in_words(r.timely),
+        others,
+        spread_in_words(r.lead),
+        hours,
+        per_hour,
+        needless,
+    ]
+
+
+def rows(task: str, condition: str, found: Timeliness, guarded: frozenset[str]) -> Iterator[list[str]]:
+    """Yield a task's lines: the criteria guarded by predicting rules, then, with all rules, the whole."""
+    for name in sorted(guarded):
+        if (part := found.by["criterion"].get(name)) and part.classes:
+            yield row(f"{task}, {name}", condition, part, "")
+    if condition == AFTER:
+        needless = ", ".join(f"{n} x {rule}" for rule, n in found.needless.items())
+        yield row(task, condition, found.whole, needless)
 
 
 def exceptions(found: Timeliness) -> Iterator[str]:
@@ -158,22 +172,27 @@ def main() -> None:
     )
     args = parser.parse_args()
     until, left, console = time.time() + args.for_s, 0, Console(width=200, soft_wrap=True)
-    table = Table(*["Task", "Rules", "Timely", "Not timely", "Lead", "Hours", "Needless per hour", "By rule"])
+    table = Table("Task", "Rules", "Timely", "Not timely", "Lead", "Hours", "Needless per hour", "By rule")
     remarks: list[str] = []
     for task in args.tasks or task_names():
         ahead = predicting(task)
+        names, guarded = frozenset(r.id for r in ahead), frozenset(r.protects for r in ahead)
+        remarks.append(f"{task}: looks ahead with {', '.join(sorted(names)) or 'none'}")
         specs = planned(task, args.seeds, args.calm)
-        remarks.append(f"{task}: looks ahead with {', '.join(ahead) or 'none'}")
-        for condition in (BEFORE, AFTER) if ahead else (AFTER,):
-            dropped = frozenset(ahead) if condition == BEFORE else frozenset()
+        meets = [s for s in specs if s.agent in {slip(criterion) for criterion in guarded}]
+        for condition, part, dropped in ((BEFORE, meets, names), (AFTER, specs, frozenset[str]())):
+            if not part:
+                continue
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:
-                rest, found = own.submit(
-                    run_and_score, args.out / condition / task, task, specs, dropped, until
-                ).result()
+                out = args.out / condition / task
+                rest, found = own.submit(run_and_score, out, task, part, dropped, until).result()
             left += rest
-            table.add_row(*row(task, condition, found))
-            if not isinstance(found, str):
-                remarks += [f"  {condition}: {each}" for each in exceptions(found)]
+            if isinstance(found, str):
+                remarks.append(f"  {condition}: {found}")
+                continue
+            for line in rows(task, condition, found, guarded):
+                table.add_row(*line)
+            remarks += [f"  {condition}: {each}" for each in exceptions(found)]
     console.print(table, *remarks, sep="\n")
     if left:
         console.print(f"{left} trials not run yet: the same command goes on")
