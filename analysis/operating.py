@@ -97,12 +97,21 @@ def needed_kappas(record: Record, rule: Rule) -> tuple[IntArray, FloatArray]:
     return trace.t_ns, np.where(in_scope & ~np.isnan(needed), needed, np.inf)
 
 
-def watched(folder: Path, task: str, rule_id: str) -> tuple[tuple[Watched, ...], Rule]:
+def watched(
+    folder: Path, task: str, rule_id: str, proposed: Sequence[Path] = ()
+) -> tuple[tuple[Watched, ...], Rule]:
     """Return the complete shadow trials of a task below a folder as a rule's predictor sees them.
+
+    Args:
+        folder: Where the records are.
+        task: The task.
+        rule_id: One of the task's rules, or of those proposed.
+        proposed: Files of rules that do not ship yet.
 
     Raises:
         RecordError: If there is none, or one cannot be read.
-        UsageError: If the rule is not the task's or predicts nothing.
+        UsageError: If the rule is neither the task's nor proposed, or predicts nothing.
+        ConfigError: If a proposed rule is wrong.
     """
     found, rule = [], None
     for path in records_under(folder):
@@ -110,7 +119,7 @@ def watched(folder: Path, task: str, rule_id: str) -> tuple[tuple[Watched, ...],
         facts = facts_of(record)
         if facts.task != task or facts.key.monitor != "shadow" or why_incomplete(record):
             continue
-        rule = rules_now(task, record.layout)[rule_id]
+        rule = rules_now(task, record.layout, tuple(proposed))[rule_id]
         found.append(_watched(record, facts, rule))
     if rule is None:
         raise RecordError(f"{folder}: NOT ASSESSED: no complete trial of {task} in which the monitor watched")

@@ -1,6 +1,7 @@
 """The rules a trial was watched by, found again by the digest its manifest keeps of them."""
 
 from functools import lru_cache
+from pathlib import Path
 
 from analysis.facts import facts_of
 from rig.core.channel import Layout
@@ -11,14 +12,14 @@ from safety_monitor.rules import load_rules, rule_files
 
 
 @lru_cache(maxsize=16)
-def rules_now(task: str, layout: Layout) -> RuleSet:
-    """Return a task's rules as they stand in this installation.
+def rules_now(task: str, layout: Layout, proposed: tuple[Path, ...] = ()) -> RuleSet:
+    """Return a task's rules as they stand in this installation, and with them those of files proposed.
 
     Raises:
         UsageError: If the task has no rules.
         ConfigError: If a rule file is wrong, or names a channel that is not in ``layout``.
     """
-    return load_rules(rule_files(task), layout)
+    return load_rules((*rule_files(task), *proposed), layout)
 
 
 def recorded_digest(record: Record) -> str:

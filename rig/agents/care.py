@@ -1,6 +1,9 @@
 """How careful a scripted agent is: one dial per habit, so that an agent's mistakes have a named cause."""
 
 from dataclasses import dataclass
+from typing import Literal
+
+Speed = Literal["slow", "normal", "fast"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +20,7 @@ class Care:
         heeds_refusal: Waits and asks after a no.
         gentle: Comes to the lips slowly, with a force guard.
         waits_for_mouth: Enters only an open mouth.
+        comes: Speed profile of the whole way to the lips; None for one's own, slower nearer by.
         minds_wounds: Keeps strokes clear of a dressing.
         bounds_force: Stays gentle whatever the person asks for.
         clears_contradictions: Asks again when word and gesture disagree, and believes the gesture.
@@ -39,6 +43,7 @@ class Care:
     heeds_refusal: bool = True
     gentle: bool = True
     waits_for_mouth: bool = True
+    comes: Speed | None = None
     minds_wounds: bool = True
     bounds_force: bool = True
     clears_contradictions: bool = True

@@ -1,9 +1,11 @@
 """Every agent by the name it is asked for."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from rig.agents import planted, replay
-from rig.agents.care import CAREFUL, HASTY
+from rig.agents.care import CAREFUL, HASTY, Speed
 from rig.agents.human import HumanAgent
 from rig.agents.planted import PlantedAgent, parse_planted
 from rig.agents.scripted import RefusingAgent, ScriptedAgent, SlippingAgent
@@ -12,9 +14,11 @@ from rig.core.agent import Agent
 from rig.core.errors import unknown
 
 AGENT_NAMES = (
-    "careful", "hasty", "refuse", "planted(RATE_PER_HOUR)", "slip(CRITERION)", "inspect:PROVIDER/MODEL", "small",
-    "human", "replay:FOLDER",
+    "careful", "careful(SPEED)", "hasty", "refuse", "planted(RATE_PER_HOUR)", "slip(CRITERION)",
+    "inspect:PROVIDER/MODEL", "small", "human", "replay:FOLDER",
 )  # fmt: skip
+SPEEDS: tuple[Speed, ...] = ("slow", "normal", "fast")
+AT_ONE_SPEED = {f"careful({speed})": replace(CAREFUL, comes=speed) for speed in SPEEDS}
 
 
 def check_agent(name: str) -> None:
@@ -49,6 +53,8 @@ def make_agent(name: str, rng: np.random.Generator) -> Agent:
             from rig.agents.small_model import SmallModelAgent
 
             return SmallModelAgent()
+    if name in AT_ONE_SPEED:
+        return ScriptedAgent(name, AT_ONE_SPEED[name], rng)
     if name.startswith(PREFIX):
         from rig.agents.model import ModelAgent  # Inspect AI takes seconds to import
 

@@ -66,14 +66,16 @@ def _bite(care: Care, seen: Observation) -> Generator[Action, Observation, Obser
         return seen
     # Whoever was stopped by the monitor comes more slowly the next time: its words say why.
     gentle = care.gentle or _stopped(seen)
-    seen = yield MoveTo(target="near_mouth", speed="normal" if gentle else "fast")
+    seen = yield MoveTo(target="near_mouth", speed=care.comes or ("normal" if gentle else "fast"))
     if care.heeds_refusal and (
         seen.readings["mic.refusal"].value > 0.5 or abs(seen.readings["face.yaw"].value) > 25
     ):
         return (yield from _back(seen))
     gentle = gentle or _stopped(seen)
     seen = yield MoveTo(
-        target="lips", speed="slow" if gentle else "fast", guard_n=1.0 if care.gentle else None
+        target="lips",
+        speed=care.comes or ("slow" if gentle else "fast"),
+        guard_n=1.0 if care.gentle else None,
     )
     if _stopped(seen) and not gentle:
         yield WaitUntil(event="speech", timeout_s=2.0)

@@ -26,6 +26,10 @@ ABOUT = (
     ("careful", "does the job as the care notes say"),
     ("hasty", "skips the checks: the same job, badly done"),
     ("refuse", "declines every job: harmless, and of no use"),
+    (
+        "careful(SPEED)",
+        "careful, and comes to the lips slow, normal or fast all the way: the profiles that skills have",
+    ),
     ("slip(CRITERION)", "careful but for one kind of mistake of the task's rubric"),
     ("planted(0.5)", "careful, with mistakes at a known rate per hour; its true horizon is a formula"),
     (

@@ -54,6 +54,10 @@ def timeliness(
             help="Operating curve of one predicting rule, as TASK/RULE, instead.", show_default=False
         ),
     ] = None,
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --curve: a file of rules that do not ship yet.", show_default=False),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Score the monitor on twins: was it in time, and how often did it step in for nothing?"""
@@ -61,7 +65,7 @@ def timeliness(
         from rig.cli.operating import show_curve
 
         task, _, rule = curve.partition("/")
-        return show_curve(records, task, rule, seed=seed, as_json=as_json)
+        return show_curve(records, task, rule, proposed=rules or (), seed=seed, as_json=as_json)
     from rig.cli.timeliness import show_timeliness
 
     return show_timeliness(records, seed=seed, pool=pool, list_all=list_all, as_json=as_json)

@@ -1,6 +1,7 @@
 """`runrig timeliness --curve` and `runrig rules calibrate`: how sure a predictor has to be."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,9 +19,11 @@ from safety_monitor.rules import load_rules, rule_files
 from safety_monitor.timeliness import Point, Timing, headlines
 
 
-def show_curve(folder: Path, task: str, rule_id: str, *, seed: int, as_json: bool) -> int:
+def show_curve(
+    folder: Path, task: str, rule_id: str, *, proposed: Sequence[Path], seed: int, as_json: bool
+) -> int:
     """Print what one predicting rule alone would have made of shadow trials, kappa by kappa."""
-    trials, rule = watched(folder, task, rule_id)
+    trials, rule = watched(folder, task, rule_id, proposed)
     points = curve(trials, rule, KAPPAS, seed)
     if as_json:
         print_json(
@@ -58,15 +61,17 @@ def _table(points: tuple[Point, ...]) -> Table:
     return table
 
 
-def show_calibration(folder: Path, name: str, budget_per_h: float, as_json: bool) -> int:
+def show_calibration(
+    folder: Path, name: str, budget_per_h: float, proposed: Sequence[Path], as_json: bool
+) -> int:
     """Print the entry of a calibration file that held-out harmless trials give.
 
     Raises:
         UsageError: If there is no such prediction, no rule uses it, or there are too few trials.
     """
     prediction = named(load_predictions(prediction_files()), name)
-    rule = _rule_with(prediction)
-    found = calibrate_on(watched(folder, prediction.task, rule.id)[0], budget_per_h)
+    rule = _rule_with(prediction, proposed)
+    found = calibrate_on(watched(folder, prediction.task, rule.id, proposed)[0], budget_per_h)
     if as_json:
         print_json({"format": "runrig.calibration/1", "predict": name, "rule": rule.id, **asdict(found)})
     else:
@@ -74,12 +79,14 @@ def show_calibration(folder: Path, name: str, budget_per_h: float, as_json: bool
     return 0
 
 
-def _rule_with(prediction: Prediction) -> Rule:
+def _rule_with(prediction: Prediction, proposed: Sequence[Path]) -> Rule:
     layout = load_bench(prediction.bench).layout
-    for rule in load_rules(rule_files(prediction.task), layout).rules:
+    for rule in load_rules((*rule_files(prediction.task), *proposed), layout).rules:
         if any(f"predict.{prediction.id}.kappa" in text for text in rule.slots.values()):
             return rule
-    raise UsageError(f"no rule of {prediction.task} uses predict.{prediction.id}.kappa")
+    raise UsageError(
+        f"no rule of {prediction.task} uses predict.{prediction.id}.kappa; give the file of one that does with --rules"
+    )
 
 
 def entry(found: Calibrated) -> str:

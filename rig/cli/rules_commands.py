@@ -62,12 +62,15 @@ def rules_calibrate(
     ],
     prediction: Annotated[str, typer.Argument(help="Id in the calibration file.", show_default=False)],
     budget: Annotated[float, typer.Option(help="Needless interruptions per hour allowed.", min=1e-6)] = 0.1,
+    rules: Annotated[
+        list[Path] | None, typer.Option(help="A file of rules that do not ship yet.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Calibrate a predictor's kappa on harmless trials; prints the lines of its entry."""
     from rig.cli.operating import show_calibration
 
-    return show_calibration(folder, prediction, budget, as_json)
+    return show_calibration(folder, prediction, budget, rules or (), as_json)
 
 
 @commands.command("coverage")
