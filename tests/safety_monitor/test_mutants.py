@@ -304,7 +304,7 @@ MEANS_THE_SAME = {
     "d11 - d11": "where d is 0 it is finite",
     "d14 - d14": "where d is 0 it is finite, elsewhere it differs",
     "w + 0": "the first word of a row",
-    "F[18] * 800.0 <= w73": "where the two are equal, the force over the way is the stiffest thing there is",
+    "F[18] * 800.0 <= w71": "where the two are equal, the force over the way is the stiffest thing there is",
 }
 
 
