@@ -1,5 +1,8 @@
 """The checks of an emulated bench: the list of a physical one, with the hand on the e-stop played by the bench."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 
 from firmware_bridge import messages as m
@@ -11,19 +14,20 @@ from rig.core.channel import Trace
 from rig.core.clock import wall_utc
 from rig.core.command import Actuator, Plan, actuator_index, steady
 from rig.core.device import Device
-from rig.core.errors import RigFault
+from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.watch import Guard
 from rig.doctor.calibration import calibration_checks
 from rig.doctor.report import Check, judged, listed
 from rig.doctor.sensors import plausible, stuck
-from rig.doctor.simulated import quickest
+from rig.doctor.simulated import SPEED, quickest, with_room
 from rig.doctor.state import Latency, note_proof, save_latency
 from rig.emulation.backend import EmulatedBackend
 from rig.sim.backend import indifferent_watch
+from safety_monitor.rules import load_rules, rule_files
+from tasks.suite import task_names
 
 TICKS = 200
 STOPS = 3
-SPEED = 0.3
 STANDSTILL_S = 0.3
 RESIDUAL_S = 0.005
 MARGIN_S = 0.1
@@ -36,8 +40,8 @@ def emulated_checks(bench: BenchSpec, seed: int = 0) -> tuple[list[Check], tuple
     Raises:
         RigFault: If the bench cannot be brought up at all; says what is missing.
     """
-    checks = calibration_checks(bench)
-    with EmulatedBackend(bench, seed) as backend:
+    checks, rules = calibration_checks(bench), rules_on(bench)
+    with EmulatedBackend(bench, seed, rules=rules) as backend:
         identity = backend.board.identity
         trace = _still(backend, TICKS)
         checks += [
@@ -46,11 +50,23 @@ def emulated_checks(bench: BenchSpec, seed: int = 0) -> tuple[list[Check], tuple
             stuck(trace, _sensors(bench)),
         ]
         checks += [_bus(backend), _clocks(backend.bridge), _stopping(backend)]
-    checks += [_proven(bench, seed, "estop"), _proven(bench, seed, "watchdog")]
+    checks += [_proven(bench, seed, rules, "estop"), _proven(bench, seed, rules, "watchdog")]
     return checks, (
         identity,
         *(f"{d.name}: {d.driver} at {d.address}" for d in bench.devices if d.driver != "node"),
     )
+
+
+def rules_on(bench: BenchSpec) -> Sequence[Path]:
+    """Return the rules of a task that can be done on this bench: the monitor beside the node needs some to live."""
+    for task in task_names():
+        try:
+            files = rule_files(task)
+            if load_rules(files, bench.layout).rules:
+                return files
+        except (ConfigError, UsageError):
+            continue  # a task for other equipment
+    return ()
 
 
 def _node(bench: BenchSpec) -> Device:
@@ -130,6 +146,7 @@ def _stop_once(backend: EmulatedBackend, mover: Actuator, direction: float) -> t
     rate, tick_s, n = mover.rate, bench.tick_ns / 1e9, round(1.0 / (bench.tick_ns / 1e9))
     rows = np.repeat(backend.setpoints[None, :], n, axis=0)
     start = float(rows[0, i])
+    direction = with_room(mover, start, direction)
     rows[:, i] += direction * SPEED * rate * tick_s * np.arange(1, n + 1)
     far = start + direction * SPEED * rate * 0.4
     guard = Guard(mover.name, above=far) if direction > 0 else Guard(mover.name, below=far)
@@ -148,12 +165,12 @@ def _stop_once(backend: EmulatedBackend, mover: Actuator, direction: float) -> t
     return tick_s, 0.0 if not len(moving) else float((after.t_ns[moving[-1]] - sensed_ns) / 1e9)
 
 
-def _proven(bench: BenchSpec, seed: int, what: str) -> Check:
+def _proven(bench: BenchSpec, seed: int, rules: Sequence[Path], what: str) -> Check:
     """Press the emergency stop, or fall silent, amid a motion, and see the node go SAFE for that reason."""
     status, took_s, limit_s = None, 0.0, _node(bench).heartbeat_ns / 1e9 + MARGIN_S
     reason = m.Reason.ESTOP if what == "estop" else m.Reason.CONTROLLER_LOST
     try:
-        with EmulatedBackend(bench, seed) as backend:
+        with EmulatedBackend(bench, seed, rules=rules) as backend:
             row = backend.setpoints
             mover = quickest(bench)
             row[actuator_index(backend.actuators, mover.name)] -= 0.2 * mover.rate

@@ -16,7 +16,7 @@ from rig.doctor.sensors import plausible, stuck, weighed
 from rig.doctor.state import Latency, save_latency
 from rig.sim.backend import SimBackend, indifferent_watch
 
-FAST_TICKS, SLOW_TICKS, MOVE_TICKS = 500, 60, 100
+FAST_TICKS, SLOW_TICKS, MOVE_TICKS = 500, 60, 200
 MASS_KG, MASS_TOLERANCE_N = 0.2, 0.1
 STOPS = 5
 SPEED = 0.3
@@ -44,6 +44,11 @@ def quickest(bench: BenchSpec) -> Actuator:
     return min(own, key=lambda a: bench.layout[a.name].period_s)
 
 
+def with_room(mover: Actuator, start: float, direction: float) -> float:
+    """Return the direction in which an actuator can be tried for a second: this one, or else the other."""
+    return direction if mover.low <= start + direction * SPEED * mover.rate <= mover.high else -direction
+
+
 def _known_mass(backend: SimBackend) -> Check:
     backend.place(hidden={"tool.hung": MASS_KG})
     trace = backend.hold(FAST_TICKS)
@@ -63,8 +68,9 @@ def _run_and_stop(backend: SimBackend, mover: Actuator, direction: float) -> _St
     i, tick_s = actuator_index(bench.actuators, mover.name), bench.tick_ns / 1e9
     n = round(1.0 / tick_s)
     rows = np.repeat(backend.setpoints[None, :], n, axis=0)
-    rows[:, i] += direction * SPEED * mover.rate * tick_s * np.arange(1, n + 1)
     start = float(backend.setpoints[i])
+    direction = with_room(mover, start, direction)
+    rows[:, i] += direction * SPEED * mover.rate * tick_s * np.arange(1, n + 1)
     far = start + direction * SPEED * mover.rate * 0.5
     guard = Guard(mover.name, above=far) if direction > 0 else Guard(mover.name, below=far)
     plan = Plan(bench.actuators, backend.now_ns, bench.tick_ns, rows, backend.now_ns + n * bench.tick_ns)
@@ -124,7 +130,8 @@ def _estop(backend: SimBackend, mover: Actuator) -> Check:
     """Prove the stop that needs nobody: make everything safe amid a motion."""
     start = backend.place().value(mover.name)
     target = backend.setpoints.copy()
-    target[actuator_index(backend.actuators, mover.name)] += SPEED * mover.rate
+    i = actuator_index(backend.actuators, mover.name)
+    target[i] += with_room(mover, float(target[i]), 1.0) * SPEED * mover.rate
     moving = steady(backend.actuators, target, backend.now_ns, backend.bench.tick_ns, MOVE_TICKS)
     backend.stretch(moving, indifferent_watch())
     backend.make_safe()

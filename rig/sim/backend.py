@@ -165,7 +165,7 @@ class SimBackend:
         Args:
             actuators: Setpoints reached already; what is not named stands as its station says, the arm
                 at rest.
-            body: What the person does; what is not named is as the stations say, or nothing.
+            body: What the person does; what is not named is as the stations say, or nothing, or as little as can be.
             hidden: What no actuator and no person decides (see `starts`): the food's temperature.
 
         Returns:
@@ -185,7 +185,8 @@ class SimBackend:
         ]
         given = checked("start", {n: s.value for n, s in self._starts.items()} | dict(hidden or {}), starts)
         setpoints = np.array([asked.get(int(c), 0.0) for c in plant.drives["column"]])
-        values = np.array([person.get(i, 0.0) for i in range(len(self._bench.body))])
+        nothing = [min(max(0.0, b.low), b.high) for b in self._bench.body]
+        values = np.array([person.get(i, value) for i, value in enumerate(nothing)])
         world = {self._starts[starts[i].name].quantity: value for i, value in given.items()}
         fill_world(plant, self._made, setpoints, values, world)
         settle(scene, plant, setpoints[: plant.servos])

@@ -1,6 +1,7 @@
 """From an action to what was measured: authorise, carry out, reply."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rig.core.channel import Snapshot
@@ -15,10 +16,10 @@ from rig.trial.effect import Effect, refuse
 from rig.trial.equipment import skill_for
 from rig.trial.fixture import handle
 from rig.trial.parts import Why
-from rig.trial.phases import Skill
+from rig.trial.phases import Phase, Skill
 from rig.trial.rig import Rig
 from rig.trial.safe import Cut, by_hand, idle, respond, retreat
-from rig.trial.skills import withdraw
+from rig.trial.skills import still, withdraw
 from safety_monitor.interlock import Motion
 
 SECONDS_PER_WORD = 0.4
@@ -205,10 +206,17 @@ def _move(rig: Rig, action: Action, action_id: int) -> Effect:
     return effect
 
 
+def _phases(rig: Rig, skill: Skill) -> Iterator[Phase]:
+    """Yield a skill's phases, and on a bench with wires the time its last command is still on its way."""
+    yield from skill.phases
+    if rig.bench.devices:
+        yield still(rig.here, math.ceil(rig.bench.reaction_ns / rig.bench.tick_ns))
+
+
 def _run(rig: Rig, skill: Skill, motion: Motion) -> Effect:
     rig.peak_force_n = 0.0
     start = rig.setpoints.copy()
-    for phase in skill.phases:
+    for phase in _phases(rig, skill):
         with rig.giving_way():
             why = rig.advance(phase, motion)
         match why:

@@ -10,16 +10,18 @@ import pytest
 
 from firmware_bridge.build import LIBRARY
 from rig.cli import run
-from rig.core.bench import load_bench
+from rig.core.bench import bench_names, load_bench
 from rig.core.channel import Channel, Layout, Quality, Trace
 from rig.core.device import Calibration
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.doctor import Light, Report, examine
 from rig.doctor.calibration import calibration_checks
+from rig.doctor.emulated import rules_on
 from rig.doctor.permit import INTERLOCKS, issue, permit_file, require_permit
 from rig.doctor.report import judged, not_needed
 from rig.doctor.sensors import plausible, stuck, weighed
 from rig.doctor.state import latency_file, load_latency, note_proof, proof_of_today
+from safety_monitor.rules import load_rules
 from tests.firmware_bridge.node import built
 
 
@@ -52,6 +54,27 @@ def test_the_simulated_bench_is_ready(simulated: Report) -> None:
         "known_mass",
         *INTERLOCKS,
     } <= names
+
+
+@pytest.mark.parametrize("bench", ["hoist-sim", "hoist-emulated-host"])
+def test_a_bench_that_begins_at_an_end_of_its_range_is_ready(bench: str) -> None:
+    """The hoist stands over the bed: along the floor there is room on one side alone."""
+    built(LIBRARY)
+    report = examine(bench)
+    assert report.ok, report.reds
+
+
+@pytest.mark.parametrize("bench", [n for n in bench_names() if "emulated" in n])
+def test_there_are_rules_for_the_monitor_beside_every_emulated_node(bench: str) -> None:
+    spec = load_bench(bench)
+    assert load_rules(rules_on(spec), spec.layout).rules
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("bench", bench_names())
+def test_every_bench_of_the_project_is_ready(bench: str) -> None:
+    report = examine(bench)
+    assert report.ok, report.reds
 
 
 def test_the_stop_takes_the_declared_reaction(simulated: Report) -> None:
