@@ -1,5 +1,6 @@
 """`runrig mcp`: serve one trial to a client of the Model Context Protocol."""
 
+import socket
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import anyio
 from analysis.grade import grade
 from analysis.words import duration
 from rig.agents.prompts import PromptFile, load_prompt
+from rig.cli.listening import bound
 from rig.cli.output import out_folder
 from rig.cli.trial import item_key
 from rig.connect.desk import Desk
@@ -24,11 +26,15 @@ HOST = "127.0.0.1"
 def serve_trial(spec: TrialSpec, out: Path, prompt: str, port: int | None) -> int:
     """Serve one trial until the client leaves or the job is over, then say how it ended."""
     told = load_prompt(prompt)
+    listening = None if port is None else bound(HOST, port)  # before anything is begun or written
     folder = trial_folder(out_folder(out), spec)
     described: dict[str, Json] = {
         "kind": "a client of the Model Context Protocol", "prompts": dict(told.facts),
     }  # fmt: skip
-    anyio.run(_serve, Desk(spec, folder, described), told.file, port)
+    try:
+        anyio.run(_serve, Desk(spec, folder, described), told.file, listening)
+    except ExceptionGroup as several:  # of the task group; the first is the cause
+        raise several.exceptions[0] from several
     graded = grade(read(folder))
     _say(
         f"{graded.outcome.value:10s} {graded.reason}\n"
@@ -43,28 +49,29 @@ def spec_of(task: str, length: str | None, scenario: str | None, agent: str, **r
     return TrialSpec(item=item_key(task, length, scenario), agent=f"mcp:{agent}", **rest)  # type: ignore[arg-type]
 
 
-async def _serve(desk: Desk, prompt: PromptFile, port: int | None) -> None:
+async def _serve(desk: Desk, prompt: PromptFile, listening: socket.socket | None) -> None:
     await desk.open()
-    tokens = None if port is None else Tokens()
+    tokens = None if listening is None else Tokens()
     bedside = Bedside(desk, prompt, tokens, MonotonicClock())
     gone = AgentUnreachable("client_gone", "the client left before the job was over")
     try:
         async with anyio.create_task_group() as tasks:
             if not desk.waits:
                 tasks.start_soon(desk.keep_going)
-            if tokens is None or port is None:
+            if tokens is None or listening is None:
                 _say(f"runrig mcp: {desk.session.briefing.task} on standard input and output")
                 await serve_stdio(bedside)
             else:
-                await _serve_http(bedside, tokens, port)
+                await _serve_http(bedside, tokens, listening)
             tasks.cancel_scope.cancel()
     finally:
         await desk.close(None if desk.session.result is not None else gone)
 
 
-async def _serve_http(bedside: Bedside, tokens: Tokens, port: int) -> None:
+async def _serve_http(bedside: Bedside, tokens: Tokens, listening: socket.socket) -> None:
     import uvicorn
 
+    port = listening.getsockname()[1]
     config = uvicorn.Config(http_app(bedside, tokens, HOST), host=HOST, port=port, log_level="warning")
     server = uvicorn.Server(config)
     _say(
@@ -81,7 +88,7 @@ async def _serve_http(bedside: Bedside, tokens: Tokens, port: int) -> None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(until_over)
-        await server.serve()
+        await server.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
 
 

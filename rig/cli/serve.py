@@ -1,9 +1,9 @@
 """`runrig serve` and `runrig view`: the console in a browser."""
 
-import socket
 import tempfile
 from pathlib import Path
 
+from rig.cli.listening import bound
 from rig.cli.output import print_json
 from rig.console.access import Keys, Role
 from rig.console.page_export import write_page
@@ -78,13 +78,5 @@ def _free(host: str, port: int) -> int:
     Raises:
         UsageError: If something else listens there.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise UsageError(
-                f"cannot listen on {host} port {port}: {error.strerror}; give another --port"
-            ) from None
+    with bound(host, port) as probe:
         return int(probe.getsockname()[1])

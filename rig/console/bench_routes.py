@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import StreamingResponse
 
 from rig.agents.catalogue import check_agent
+from rig.agents.human import NAME as HUMAN
 from rig.console import bench_view
 from rig.console.access import May, Person
 from rig.console.bench_shapes import (
@@ -28,6 +29,7 @@ from rig.console.bench_shapes import (
 from rig.console.live import live
 from rig.console.station import Station
 from rig.console.web import REFUSALS, Shared, Somebody, needs
+from rig.core.errors import UsageError
 from rig.trial.attended import Did
 from rig.trial.spec import TrialSpec
 from tasks.suite import load_item, load_task, task_names
@@ -130,6 +132,10 @@ def disarm(wanted: Act, person: Operator, bench: Bench, parts: Shared) -> Statio
 def start(wanted: Start, person: Operator, bench: Bench, parts: Shared) -> StationNow:
     """Start a trial."""
     check_agent(wanted.agent)
+    if wanted.agent == HUMAN:
+        raise UsageError(
+            "a person does the job at a terminal: runrig trial --agent human (or over runrig mcp)"
+        )
     item = load_item(wanted.item)
     spec = TrialSpec(
         item=item.key, agent=wanted.agent, bench=bench.bench.name, monitor=wanted.monitor, seed=wanted.seed,

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -256,6 +257,17 @@ def test_the_command_refuses_what_does_not_exist(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 2 and "unknown task" in ran.stderr and "Traceback" not in ran.stderr
+
+
+def test_a_port_that_is_taken_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = subprocess.run(
+            [sys.executable, "-m", "rig.cli", "mcp", "--task", "bed-watch", "--out", str(tmp_path), "--port", str(port)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 2 and f"port {port}" in ran.stderr and "Traceback" not in ran.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_picture_comes_as_a_picture(tmp_path: Path) -> None:
