@@ -8,7 +8,7 @@ from analysis.bounds import exact_upper
 from analysis.release import reconcile
 from analysis.release.claims import Claim
 from analysis.release.evidence import Evidence
-from analysis.release.gates import SEED, Figure, Finding, judged, needed, unknown
+from analysis.release.gates import NO_GUARD, SEED, Figure, Finding, judged, needed, unknown
 from analysis.release.holdout import COMMITMENT, HOLDOUT, Answer, open_holdout
 from analysis.release.measurement import ResistanceFile, read_measurement
 from analysis.release.policy import Gate, Policy
@@ -18,8 +18,6 @@ from analysis.words import duration, percent
 from rig.core.configuration import identity
 from rig.core.errors import ConfigError, RecordError
 from rig.core.toml_file import load_validated
-
-NO_GUARD = "no trial ran with the monitor in guard, as it would be released"
 
 
 def latency(evidence: Evidence, policy: Policy) -> Finding:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rig.core.errors import UsageError
+from rig.core.record.disk import being_written
 
 LOCK: Final = "coordinator.lock"
 
@@ -39,14 +40,4 @@ def coordinating(folder: Path) -> Iterator[None]:
 
 def is_coordinated(folder: Path) -> bool:
     """Return whether a coordinator holds the campaign now."""
-    try:
-        fd = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
+    return being_written(folder / LOCK)
