@@ -4,14 +4,14 @@ from datetime import datetime
 
 import numpy as np
 
-from analysis.bounds import exact_upper
+from analysis.bounds import exact_lower, exact_upper
 from analysis.release import reconcile
 from analysis.release.claims import Claim
 from analysis.release.evidence import Evidence
 from analysis.release.gates import NO_GUARD, SEED, Figure, Finding, judged, needed, unknown
 from analysis.release.holdout import COMMITMENT, HOLDOUT, Answer, open_holdout
 from analysis.release.measurement import ResistanceFile, read_measurement
-from analysis.release.policy import Gate, Policy
+from analysis.release.policy import Gate, HumanControl, Policy
 from analysis.release.queue import Load, simulate
 from analysis.trials import Outcome
 from analysis.words import duration, percent
@@ -99,10 +99,52 @@ def burden(evidence: Evidence, policy: Policy) -> Finding:
     )
     if each > asked.needless_per_hour_at_most:
         problems.append(f"{each:.3g} interruptions for nothing per hour and member of staff")
+    unshown = ""
+    if asked.human_control is not None:
+        shown, wrong, unshown = _human_control(evidence, asked.human_control, policy.confidence)
+        figures += shown
+        problems += wrong
+    if unshown and not problems:
+        return unknown(gate, unshown, figures)
     caveat = (
         f"Alarms as in {len(loads)} recorded trials, {asked.residents} residents, service times exponential."
     )
     return judged(gate, problems, figures, evidence.claim(gate, seen), [caveat])
+
+
+def _human_control(
+    evidence: Evidence, asked: HumanControl, confidence: float
+) -> tuple[list[Figure], list[str], str]:
+    """Return how each reviewer did on control items, the worst first, what is wrong, and what was not shown."""
+    found = read_measurement(evidence.folder, Gate.BURDEN)
+    if found is None:
+        return [], [], "reviewers were not measured: run `runrig gate reviewers`"
+    figures, problems, unshown = [], [], []
+    lines = found[0].values.get("reviewers", [])
+    for line in sorted(lines, key=lambda r: (r["detected"] / max(r["missable"], 1), r["reviewer"])):
+        name = f"reviewer {line['reviewer']}"
+        clean = line["controls"] - line["missable"]
+        lower = exact_lower(line["detected"], line["missable"], confidence) if line["missable"] else 0.0
+        false = line["false_alarms"] / clean if clean else 0.0
+        figures.append(
+            Figure(
+                name=f"{name}: mistakes found among control items",
+                found=f"{line['detected']} of {line['missable']}, at least {percent(lower)}; "
+                f"{line['false_alarms']} seen in {clean} without one",
+                asked=f"at least {percent(asked.caught_at_least)}",
+            )
+        )
+        if line["missable"] < asked.fewest:
+            unshown.append(
+                f"{name} has looked at {line['missable']} mistakes; the policy asks for {asked.fewest}"
+            )
+        elif lower < asked.caught_at_least:
+            problems.append(f"{name} is shown to find at least {percent(lower)} of the mistakes only")
+        if false > asked.false_at_most:
+            problems.append(f"{name} sees mistakes in {percent(false)} of the trials without one")
+    if not lines:
+        unshown.append("no reviewer has looked at a control item")
+    return figures, problems, "; ".join(unshown)
 
 
 def resistance(evidence: Evidence, policy: Policy) -> Finding:

@@ -99,6 +99,20 @@ class Latency(_Table):
     fewest: int = Field(default=20, ge=1)
 
 
+class HumanControl(_Table):
+    """Whether the people who review see a mistake when there is one: trials whose truth is known, unknown to them.
+
+    Attributes:
+        caught_at_least: Share of mistakes each of them finds, by its lower bound.
+        false_at_most: Share of faultless trials in which each sees a mistake.
+        fewest: Trials with a mistake each has looked at.
+    """
+
+    caught_at_least: Share
+    false_at_most: Share
+    fewest: int = Field(ge=1)
+
+
 class Burden(_Table):
     """Whether the registered staff can answer the alarms while answering still helps.
 
@@ -112,6 +126,7 @@ class Burden(_Table):
         useful_within: The last useful moment after the alarm.
         needless_per_hour_at_most: Interruptions for nothing, for each member of staff.
         spike: Alarms that come at once, e.g. in a power cut, on top of the recorded ones.
+        human_control: What reviewers must show on control items; None where it is not asked.
     """
 
     staff: int = Field(ge=1)
@@ -123,6 +138,7 @@ class Burden(_Table):
     useful_within: Seconds
     needless_per_hour_at_most: PerHour
     spike: int = Field(default=0, ge=0)
+    human_control: HumanControl | None = None
 
 
 class Outcomes(_Table):

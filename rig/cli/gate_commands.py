@@ -141,6 +141,19 @@ def gate_drill(
     return drill(folder, bench, item, only, as_json)
 
 
+@commands.command("reviewers")
+def gate_reviewers(
+    folder: Folder,
+    reviewed: Annotated[
+        Path | None, typer.Option(help="Runs that were reviewed in the console; by default the same folder.")
+    ] = None,
+) -> int:
+    """Take over how the reviewers did on trials whose truth is known, for the review burden."""
+    from rig.cli.gate_reviewers import reviewers
+
+    return reviewers(folder, reviewed or folder)
+
+
 @commands.command("invariants")
 def gate_invariants(as_json: Json = False) -> int:
     """Check what must hold whatever any model says, and show what enforces it; exit 1 if one does not."""

@@ -19,7 +19,7 @@ from rig.console.review_shapes import (
 )
 from rig.console.reviewing import WANTED
 from rig.console.shelf import Item, stories
-from rig.console.statistics import Reviewed, statistics
+from rig.console.statistics import reviewed, statistics
 from rig.console.views import line_of
 from rig.console.web import REFUSALS, OneItem, Parts, Shared, Somebody, needs
 
@@ -143,12 +143,4 @@ def queue(person: Reviewer, parts: Shared) -> Queue:
 @router.get("/reviews/statistics")
 def measured(person: Seer, parts: Shared) -> Statistics:
     """Say how far reviewers agree, how they do on control items, and how judges compare with people."""
-    trials = []
-    for item, told in stories(parts.shelf):
-        if told is None or "unreadable" in told:
-            continue
-        standing = parts.reviews.standing(item)
-        if standing.people or standing.judges:
-            control = parts.reviews.is_control(item, told)
-            trials.append(Reviewed(told["facts"]["item"], standing, control, told["grade"]))
-    return statistics(trials)
+    return statistics(reviewed(parts.shelf, parts.reviews, parts.shelf.story))

@@ -1,7 +1,7 @@
 """How far reviewers agree, how they do on items whose truth is known, and how judges compare."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 from analysis.raters import MISSING, Agreement, Scale, agreement, validate_judge
 from rig.console.labels import ORDER, Label, Review
 from rig.console.review_shapes import AgreementShape, Coefficient, JudgeLine, ReviewerLine, Statistics
-from rig.console.reviewing import WANTED, Standing
+from rig.console.reviewing import WANTED, Reviewing, Standing
+from rig.console.shelf import Item, Shelf
 from rig.core.errors import UsageError
 
 DONE = ("no", "yes")
@@ -32,6 +33,26 @@ class Reviewed:
     standing: Standing
     control: bool
     graded: Mapping[str, Any] | None
+
+
+def reviewed(
+    shelf: Shelf, reviews: Reviewing, story: Callable[[Item], Mapping[str, Any] | None]
+) -> list[Reviewed]:
+    """Return every trial somebody or a model has looked at.
+
+    Args:
+        shelf: The records.
+        reviews: Their reviews.
+        story: Gives a record's story; None while it is being derived, and then the trial is left out.
+    """
+    found = []
+    for item in shelf.items():
+        standing = reviews.standing(item)
+        told = story(item) if standing.people or standing.judges else None
+        if told is not None and "unreadable" not in told:
+            control = reviews.is_control(item, told)
+            found.append(Reviewed(told["facts"]["item"], standing, control, told["grade"]))
+    return found
 
 
 def statistics(trials: Sequence[Reviewed]) -> Statistics:

@@ -5,8 +5,10 @@ import shutil
 
 import pytest
 
+from analysis.release.decision import POLICY
 from analysis.speech import load_criteria
 from rig.cli import run
+from rig.console import reviewing
 from rig.console.access import Role
 from rig.console.labels import Label, check_label
 from rig.console.spoken import spoken_labels
@@ -19,6 +21,7 @@ from rig.trial.spec import TrialSpec, trial_folder
 from tests import recorded
 from tests.console import serving
 from tests.console.test_trials import settled as all_read
+from tests.release.conftest import POLICY as RELEASE_POLICY
 
 SECRETS = ("hasty", "careful", '"guard"', '"shadow"', "hot-soup", "force-at-face", "cool-first", "CRITICAL")
 
@@ -217,6 +220,26 @@ def test_what_was_said_is_labelled_blind_twice_settled_and_graded_from_the_files
         for b in (True, False)
     ]
     assert both == [{"mistake", "none"}, {"none"}]  # a judge is compared with what was said blind
+
+
+def test_the_release_decision_takes_over_how_reviewers_did(desk, tmp_path, monkeypatch, capsys):
+    """Ann sees the mistake and Ben does not; the measurement has counts and no names."""
+    caller, soup, quiet = desk
+    monkeypatch.setattr(reviewing, "CONTROL_SHARE", 1.0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    lock(caller(name="Ann"), soup, what="mistake", signal_s=1.0)
+    lock(caller(name="Ann"), quiet)
+    lock(caller(name="Ben"), soup)
+    runs = tmp_path / "runs"
+    (runs / POLICY).write_text(RELEASE_POLICY)
+    assert run(["gate", "reviewers", str(runs)]) == 0
+    assert "2 reviewers, 3 looks at control items" in " ".join(capsys.readouterr().out.split())
+    text = (runs / "measurements" / "review_burden.json").read_text()
+    assert "Ann" not in text and "Ben" not in text
+    assert json.loads(text)["values"]["reviewers"] == [
+        {"reviewer": 1, "controls": 2, "missable": 1, "detected": 1, "false_alarms": 0},
+        {"reviewer": 2, "controls": 1, "missable": 1, "detected": 0, "false_alarms": 0},
+    ]
 
 
 def test_controls_are_never_marked_and_orders_differ(desk):

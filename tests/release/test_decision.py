@@ -15,7 +15,8 @@ from analysis.release.decision import decide, register, registered, to_rerun, tr
 from analysis.release.evidence import Evidence
 from analysis.release.gates import Decision, Finding, Verdict, expire
 from analysis.release.holdout import COMMITMENT, HOLDOUT, answer, ask
-from analysis.release.judge_rig import wholeness
+from analysis.release.judge_rig import burden, wholeness
+from analysis.release.measurement import write_measurement
 from analysis.release.policy import Gate, Policy, load_policy
 from analysis.release.reconcile import Mismatch
 from rig.core.configuration import identity
@@ -254,3 +255,56 @@ def test_the_table_of_triggers_covers_time_and_the_unlisted(policy: Policy) -> N
     assert table["90 days"] == table["anything nobody has listed"] == asked
     assert table["model"] == (Gate.AUTHORISATION, Gate.UTILITY)
     assert table["code or its libraries"] == asked
+
+
+BURDEN = """
+[gate.review_burden]
+staff = 1
+residents = 1
+shift = "8 hour"
+mean_service = "1 s"
+p95_at_most = "5 min"
+late_at_most = 0.05
+useful_within = "6 min"
+needless_per_hour_at_most = "1 1/hour"
+
+[gate.review_burden.human_control]
+caught_at_least = 0.5
+false_at_most = 0.2
+fewest = 5
+
+[out_of_scope]
+"""
+
+
+@pytest.mark.parametrize(
+    ("reviewers", "verdict", "words"),
+    [
+        (None, Verdict.UNKNOWN, "gate reviewers"),
+        ([], Verdict.UNKNOWN, "no reviewer"),
+        ([(20, 10, 10, 0)], Verdict.PASS, ""),
+        ([(20, 10, 10, 0), (20, 10, 5, 0)], Verdict.FAIL, "reviewer 2 is shown to find at least"),
+        ([(20, 10, 10, 3)], Verdict.FAIL, "sees mistakes in 30"),
+        ([(20, 10, 10, 0), (8, 4, 4, 0)], Verdict.UNKNOWN, "reviewer 2 has looked at 4"),
+    ],
+)
+def test_reviewers_must_find_the_mistakes_that_are_there(
+    evidence: Make, recorded: Path, tmp_path: Path, reviewers: list[tuple[int, ...]] | None, verdict: Verdict, words: str
+) -> None:  # fmt: skip
+    """Every reviewer by himself, the worst first: a good one does not make up for one who sees nothing."""
+    gone = ('review_burden = "No staffing is decided by this small policy."\n', "")
+    policy, _ = load_policy(write_policy(tmp_path, gone, ("\n[out_of_scope]\n", BURDEN)))
+    found = evidence(folder=tmp_path)
+    if reviewers is not None:
+        keys = ("controls", "missable", "detected", "false_alarms")
+        lines = [{"reviewer": n, **dict(zip(keys, r, strict=True))} for n, r in enumerate(reviewers, 1)]
+        write_measurement(
+            tmp_path,
+            Gate.BURDEN,
+            measured_utc=NOW,
+            embodiment="simulated",
+            under={},
+            values={"reviewers": lines},
+        )
+    finding = burden(found, policy)
+    assert finding.verdict is verdict and words in "; ".join(finding.reasons), finding
