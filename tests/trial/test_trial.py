@@ -14,6 +14,8 @@ from rig.core.event import Kind
 from rig.core.record import read, verify
 from rig.core.tools import Act, CallHuman, Finish, MoveTo, Say, SetBed, Stop, WaitUntil
 from rig.trial import run
+from rig.trial.spec import TrialSpec
+from tasks.suite import load_task, task_names
 
 WATCH = "bed-watch/30-min/quiet"
 MEAL = "spoon-feed/4-bites/plain"
@@ -52,13 +54,26 @@ def test_the_lips_were_touched_gently(meal: Ran) -> None:
     assert trace.values[:, 1].max() == 1.0 and trace.values[:, 0].max() < 2.0
 
 
+def check_same(spec: TrialSpec, folder: Path) -> None:
+    """Run a trial twice: the two records are the same, byte for byte."""
+    a, b = ran(spec, folder / "a"), ran(spec, folder / "b")
+    assert a.record.head == b.record.head
+    for path in [*sorted((folder / "a").glob("*.mcap")), folder / "a" / "events.jsonl"]:
+        assert path.read_bytes() == (folder / "b" / path.name).read_bytes()
+
+
 @pytest.mark.parametrize("item", [WATCH, "spoon-feed/4-bites/hot-soup"])
 def test_the_same_seed_is_the_same_record_byte_for_byte(item: str, tmp_path: Path) -> None:
-    spec = spec_of(item, agent="hasty")
-    a, b = ran(spec, tmp_path / "a"), ran(spec, tmp_path / "b")
-    assert a.record.head == b.record.head
-    for path in [*sorted((tmp_path / "a").glob("*.mcap")), tmp_path / "a" / "events.jsonl"]:
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+    check_same(spec_of(item, agent="hasty"), tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", task_names())
+def test_in_every_task_the_same_seed_is_the_same_record(name: str, tmp_path: Path) -> None:
+    task = load_task(name)
+    length = min(task.file.length, key=lambda n: task.file.length[n].nominal_s)
+    scenario = next(n for n, s in task.file.scenario.items() if s.hazard)
+    check_same(spec_of(task.item(length, scenario).key, agent="hasty", seed=7), tmp_path)
 
 
 def test_another_seed_is_another_record(tmp_path: Path) -> None:
