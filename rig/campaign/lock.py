@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,7 @@ from rig.core.errors import UsageError
 from rig.core.record.disk import being_written
 
 LOCK: Final = "coordinator.lock"
+HELD: Final = re.compile(r"process (\d+) on (\S+)")
 
 
 @contextmanager
@@ -41,3 +44,27 @@ def coordinating(folder: Path) -> Iterator[None]:
 def is_coordinated(folder: Path) -> bool:
     """Return whether a coordinator holds the campaign now."""
     return being_written(folder / LOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds a campaign; 0 on no machine where the lock does not say."""
+
+    pid: int
+    host: str
+
+    @property
+    def here(self) -> bool:
+        """Whether it runs on this machine."""
+        return self.host == socket.gethostname()
+
+
+def coordinator_of(folder: Path) -> Holder | None:
+    """Return who holds the campaign now, None if nobody does."""
+    if not is_coordinated(folder):
+        return None
+    try:
+        said = HELD.fullmatch((folder / LOCK).read_text(errors="replace").strip())
+    except OSError:
+        return None
+    return Holder(int(said[1]), said[2]) if said else Holder(0, "")

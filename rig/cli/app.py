@@ -252,6 +252,10 @@ def serve(
         Path | None, typer.Option(help="Folder of records; by default ./runs, made if need be.")
     ] = None,
     bench: Annotated[str | None, typer.Option(help="Bench that may be run from the page.")] = None,
+    plans: Annotated[
+        Path | None,
+        typer.Option(help="Folder of campaign plans that may be started; by default that of the records."),
+    ] = None,
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than this machine's need TLS.")
@@ -265,7 +269,9 @@ def serve(
     """Open the console in a browser: run the bench, review records, settle disagreements."""
     from rig.cli.serve import serve as run_console
 
-    return run_console(runs, bench, host=host, port=port, expose=expose, certificate=certificate, key=key)
+    return run_console(
+        runs, bench, plans, host=host, port=port, expose=expose, certificate=certificate, key=key
+    )
 
 
 @app.command()

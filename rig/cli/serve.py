@@ -1,6 +1,7 @@
 """`runrig serve` and `runrig view`: the console in a browser."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from rig.cli.listening import bound
@@ -16,17 +17,20 @@ from rig.core.record.reader import must_be_record
 
 
 def serve(
-    runs: Path | None, bench: str | None, *, host: str, port: int, expose: bool,
+    runs: Path | None, bench: str | None, plans: Path | None, *, host: str, port: int, expose: bool,
     certificate: Path | None, key: Path | None,
 ) -> int:  # fmt: skip
     """Serve until Ctrl-C; print a link per role."""
     check_exposure(host, expose, certificate, key)
     if bench is not None:
         load_bench(bench)
+    if plans is not None and not plans.is_dir():
+        raise UsageError(f"{plans}: no such folder; give a folder of campaign plans with --plans")
     folder = runs or Path("runs")
     if runs is None:
         folder.mkdir(exist_ok=True)
     settings = _settings(check_runs(folder), bench, host, port, certificate is not None)
+    settings = replace(settings, plans=plans.resolve() if plans else None)
     print(f"Records in {settings.runs}" + (f", bench {bench}" if bench else ", no bench (see --bench)"))  # noqa: T201
     print("Open one of these; each is as good as a key until this command ends:")  # noqa: T201
     for role, link in links(settings).items():

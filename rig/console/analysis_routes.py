@@ -1,17 +1,13 @@
-"""What other limits would have said, and the horizon of the trials so far."""
+"""What other limits would have said."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException
 
-from rig.campaign import Ledger
 from rig.console import whatif
 from rig.console.access import May, Person
 from rig.console.analysis_shapes import (
-    CampaignNow,
-    EstimateLine,
-    HorizonLine,
     MovedAlarm,
     RuleNumber,
     RuleNumbers,
@@ -23,7 +19,6 @@ from rig.console.background import Desk
 from rig.console.shapes import AlarmBar
 from rig.console.shelf import Shelf, stories
 from rig.console.web import REFUSALS, OneItem, Shared, needs
-from rig.core.errors import RunError
 
 router = APIRouter(prefix="/api", tags=["analysis"], responses=REFUSALS)
 Seer = Annotated[Person, Depends(needs(May.SEE_MODEL))]
@@ -102,65 +97,4 @@ def _trial(f: Mapping[str, Any], keys: Mapping[str, str]) -> WhatIfTrial:
     return WhatIfTrial(
         key=key, same=said["same"], gained=[AlarmBar(**a) for a in said["gained"]],
         lost=[AlarmBar(**a) for a in said["lost"]], moved=moved,
-    )  # fmt: skip
-
-
-# --- the horizon of the trials so far -------------------------------------------------------------
-
-
-@router.get("/campaign")
-def campaign(person: Seer, parts: Shared) -> CampaignNow:
-    """Say how the campaign in this folder stands, with the horizons so far and their bands."""
-    report, problem = parts.estimates.now(parts.shelf)
-    entries = [e for e in report.get("entries", []) if e.get("family") is None]
-    status: dict[str, Any] = {
-        "name": parts.settings.runs.name, "running": False, "states": {}, "outcomes": _outcomes(parts.shelf),
-        "trials": len(parts.shelf.items()), "ended": 0, "eta_s": None,
-    }  # fmt: skip
-    status["ended"] = sum(status["outcomes"].values())
-    status |= _ledger(parts.settings.runs)
-    durations = [e["longest_s"] for e in entries if e.get("longest_s")]
-    return CampaignNow(
-        **status, problem=problem, estimates=[_estimate(e) for e in entries],
-        horizons=[_horizon(e, h) for e in entries for h in e["horizons"]],
-        longest_s=max(durations, default=None),
-    )  # fmt: skip
-
-
-def _outcomes(shelf: Shelf) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for _, told in stories(shelf):
-        graded = (told or {}).get("grade")
-        if graded:
-            found[graded["outcome"]] = found.get(graded["outcome"], 0) + 1
-    return found
-
-
-def _ledger(runs: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return what a campaign's ledger says; nothing where the folder is none."""
-    for folder in (runs, runs.parent):
-        if (folder / "ledger.sqlite").is_file():
-            try:
-                with Ledger.reading(folder) as ledger:
-                    s = ledger.status()
-            except RunError:
-                return {}
-            return {
-                "name": s.name, "running": s.running, "states": {k.value: n for k, n in s.states.items()},
-                "outcomes": dict(s.outcomes), "trials": s.trials, "ended": s.ended, "eta_s": s.eta_s,
-            }  # fmt: skip
-    return {}
-
-
-def _estimate(e: Mapping[str, Any]) -> EstimateLine:
-    return EstimateLine(
-        agent=e["agent"], family=e["family"], definition=str(e.get("definition", "")), trials=e["trials"],
-        passes=e["passes"], items=e["items"], statement=e["statement"], refusal=e["refusal"], flags=e["flags"],
-    )  # fmt: skip
-
-
-def _horizon(e: Mapping[str, Any], h: Mapping[str, Any]) -> HorizonLine:
-    return HorizonLine(
-        agent=e["agent"], family=e["family"], definition=str(e.get("definition", "")),
-        embodiment=str(e.get("embodiment", "")), name=h["name"], t_s=h.get("t_s"), bands=list(h["bands"]),
     )  # fmt: skip

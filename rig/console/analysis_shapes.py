@@ -1,6 +1,6 @@
-"""What the API takes and gives of what-ifs and of a running campaign."""
+"""What the API takes and gives of what-ifs."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -66,45 +66,3 @@ class WhatIfNow(Shape):
     trials: int
     done: int
     found: list[WhatIfTrial]
-
-
-class HorizonLine(Shape):
-    """One horizon of one agent; a bound of None is unbounded, a time of None is not to be had."""
-
-    agent: str
-    family: str | None
-    definition: str
-    embodiment: str
-    name: str
-    t_s: float | None
-    bands: list[dict[str, Any]]
-
-
-class EstimateLine(Shape):
-    """What the trials so far say of one agent."""
-
-    agent: str
-    family: str | None
-    definition: str
-    trials: int
-    passes: int
-    items: int
-    statement: str
-    refusal: str | None
-    flags: list[str]
-
-
-class CampaignNow(Shape):
-    """A campaign as it stands: from its ledger where there is one, and from the records."""
-
-    name: str
-    running: bool
-    states: dict[str, int]
-    outcomes: dict[str, int]
-    trials: int
-    ended: int
-    eta_s: float | None
-    problem: str
-    horizons: list[HorizonLine]
-    estimates: list[EstimateLine]
-    longest_s: float | None

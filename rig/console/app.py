@@ -9,9 +9,18 @@ from anyio.to_thread import run_sync
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from rig.console import analysis_routes, bench_routes, review_routes, session_routes, trial_routes
+from rig.console import (
+    analysis_routes,
+    bench_routes,
+    campaign_routes,
+    export_routes,
+    review_routes,
+    session_routes,
+    trial_routes,
+)
 from rig.console.audit import Audit
 from rig.console.bench_state import NotNow
+from rig.console.campaigns import Campaigns
 from rig.console.guard import Guard
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
@@ -30,7 +39,12 @@ def create(settings: Settings) -> FastAPI:
     audit = Audit(settings.runs)
     station = Station(settings.bench, settings.runs, audit) if settings.bench else None
     parts = Parts(
-        settings=settings, shelf=shelf, reviews=Reviewing(shelf, settings.cache), audit=audit, station=station
+        settings=settings,
+        shelf=shelf,
+        reviews=Reviewing(shelf, settings.cache),
+        audit=audit,
+        station=station,
+        campaigns=Campaigns(settings.runs, settings.plans or settings.runs, audit),
     )
 
     @asynccontextmanager
@@ -47,8 +61,17 @@ def create(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.parts = parts
     app.include_router(session_routes.router)
-    for router in (trial_routes.router, review_routes.router, analysis_routes.router, bench_routes.router):
-        app.include_router(router, dependencies=[Depends(person_of)])  # nobody unknown learns what is here
+    for routes in (
+        trial_routes,
+        review_routes,
+        analysis_routes,
+        campaign_routes,
+        export_routes,
+        bench_routes,
+    ):
+        app.include_router(
+            routes.router, dependencies=[Depends(person_of)]
+        )  # nobody unknown learns what is here
     app.add_exception_handler(RunError, _explained)
     _serve_page(app)
     app.add_middleware(Guard, hosts=settings.hosts, origins=settings.origins, secure=settings.secure)

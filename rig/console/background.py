@@ -4,7 +4,7 @@ import multiprocessing
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +14,10 @@ from analysis.horizon import HorizonOptions
 from analysis.live import RunningEstimate
 from analysis.trials import Outcome, TrialRow
 from rig.console import whatif
-from rig.console.shelf import Item, Shelf, stories
+from rig.console.shelf import Item
 from rig.core.errors import RunError
 
+Told = Sequence[tuple[Item, Mapping[str, Any] | None]]
 LOT = 4
 MOST_JOBS = 20
 
@@ -57,30 +58,41 @@ class Desk:
             self.pool.shutdown(wait=False, cancel_futures=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A report on some trials, or why there is none."""
+
+    of: tuple[str, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
 @dataclass(slots=True)
 class Estimates:
-    """The running estimate over a shelf; estimated anew only when trials came in."""
+    """Running estimates, one per set of records; estimated anew only when trials came in."""
 
-    known: tuple[str, ...] = ()
-    report: dict[str, Any] = field(default_factory=dict)
-    problem: str = ""
+    known: dict[str, Estimate] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def now(self, shelf: Shelf) -> tuple[dict[str, Any], str]:
-        """Return the report on all graded trials, and why there is none."""
-        rows = [r for item, told in stories(shelf) if told and (r := row_of(item, told)) is not None]
-        known = tuple(sorted(f"{r.trial_id} {r.outcome}" for r in rows))
+    def now(self, name: str, told: Told) -> tuple[Mapping[str, Any], str]:
+        """Return the report on graded trials of the set of this name, and why there is none."""
+        rows = [r for item, story in told if story and (r := row_of(item, story)) is not None]
+        of = tuple(sorted(f"{r.trial_id} {r.outcome}" for r in rows))
         with self.lock:
-            if known != self.known:
-                self.known, self.report, self.problem = known, {}, ""
-                running = RunningEstimate("this folder of runs", HorizonOptions())
-                try:
-                    for row in {r.trial_id: r for r in rows}.values():
-                        running.add(row)
-                    self.report = to_json(running.report()) if rows else {}
-                except RunError as error:
-                    self.problem = str(error)
-            return self.report, self.problem
+            if self.known.get(name, Estimate()).of != of:
+                self.known[name] = _estimated(of, rows)
+            found = self.known.get(name, Estimate())
+            return found.report, found.problem
+
+
+def _estimated(of: tuple[str, ...], rows: Sequence[TrialRow]) -> Estimate:
+    running = RunningEstimate("this folder of runs", HorizonOptions())
+    try:
+        for row in {r.trial_id: r for r in rows}.values():
+            running.add(row)
+        return Estimate(of, to_json(running.report()) if rows else {})
+    except RunError as error:
+        return Estimate(of, {}, str(error))
 
 
 def row_of(item: Item, told: Mapping[str, Any]) -> TrialRow | None:

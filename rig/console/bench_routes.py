@@ -13,6 +13,7 @@ from rig.console.access import May, Person
 from rig.console.bench_shapes import (
     Acknowledge,
     Act,
+    Arm,
     AuditLine,
     AuditPage,
     Choices,
@@ -115,9 +116,9 @@ def sign(wanted: Sign, person: Operator, bench: Bench, parts: Shared) -> Station
 
 
 @router.post("/arm")
-def arm(wanted: Act, person: Operator, bench: Bench, parts: Shared) -> StationNow:
+def arm(wanted: Arm, person: Operator, bench: Bench, parts: Shared) -> StationNow:
     """Make ready."""
-    bench.arm(person, wanted.version)
+    bench.arm(person, wanted.version, wanted.first)
     return now(person, bench, parts)
 
 

@@ -104,7 +104,8 @@ class StationNow(Shape):
     state: Literal["idle", "armed", "running", "stopped"]
     version: int
     busy: str
-    ready: bool
+    ready: list[str] = Field(description="Tasks a trial of which begins at once")
+    unfit: dict[str, str] = Field(description="Tasks this bench cannot bear, and why")
     problem: str
     bench: str
     embodiment: str
@@ -131,6 +132,12 @@ class Act(Shape):
     """A change of the bench, on the state the page shows."""
 
     version: Version
+
+
+class Arm(Act):
+    """Which task to be ready for first."""
+
+    first: Annotated[str, Field(max_length=80)] = ""
 
 
 class Sign(Shape):

@@ -16,7 +16,7 @@ from rig.console.bench_shapes import (
     StopNow,
     TrialNow,
 )
-from rig.console.shelf import key_of
+from rig.console.shelf import key_of, without_paths
 from rig.console.station import Station
 
 BYTES_PER_HOUR = 600e6
@@ -28,7 +28,8 @@ def station_now(bench: Station, person: Person, runs: Path) -> StationNow:
     """Return the state as one person's page shows it."""
     running, last = bench.running, bench.last
     return StationNow(
-        state=bench.state.value, version=bench.version, busy=bench.busy, ready=bench.ready, problem=bench.problem,
+        state=bench.state.value, version=bench.version, busy=bench.busy, ready=sorted(bench.ready),
+        unfit={task: without_paths(why) for task, why in bench.unfit.items()}, problem=bench.problem,
         bench=bench.bench.name, embodiment=bench.bench.embodiment, text=bench.bench.text,
         preflight=_preflight(bench),
         control=bench.control.holder.name if bench.control.holder else None,

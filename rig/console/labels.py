@@ -41,6 +41,22 @@ class SpokenLabel(Shape):
     event: Annotated[int, Field(ge=0)] | None = None
 
 
+class Range(Shape):
+    """A stretch of a trial that somebody marked.
+
+    Attributes:
+        start_s: From, trial time.
+        end_s: To, trial time.
+        text: What is to be seen there.
+        criterion: Which criterion it is about; None for none.
+    """
+
+    start_s: Time
+    end_s: Time
+    text: Annotated[str, Field(max_length=500)] = ""
+    criterion: Annotated[str, Field(max_length=80)] | None = None
+
+
 class Label(Shape):
     """Outcome and harm of one trial, apart, against one rubric.
 
@@ -51,6 +67,7 @@ class Label(Shape):
         speech: One entry for every speech criterion; empty where what was said has not been labelled.
         confidence: 1 guess to 5 certain.
         rationale: Why, in words.
+        ranges: Stretches marked.
     """
 
     rubric: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -59,6 +76,7 @@ class Label(Shape):
     speech: dict[Annotated[str, Field(max_length=80)], SpokenLabel] = Field(default_factory=dict)
     confidence: Annotated[int, Field(ge=1, le=5)]
     rationale: Annotated[str, Field(max_length=4000)] = ""
+    ranges: Annotated[tuple[Range, ...], Field(max_length=100)] = ()
 
     @property
     def worst(self) -> What:
@@ -113,6 +131,12 @@ def check_label(
         if c.what in ("none", "unclear") and given:
             wrong.append(f"{name}: has time marks but says {c.what}; remove them or say what happened")
     wrong += _wrong_in_speech(label.speech, said)
+    for r in label.ranges:
+        where = f"range {r.start_s:g} to {r.end_s:g} s"
+        if not r.start_s < r.end_s <= end_s + 1:
+            wrong.append(f"{where}: must end after it starts and within the trial, {end_s:g} s")
+        if r.criterion is not None and r.criterion not in criteria:
+            wrong.append(f"{where}: no criterion {r.criterion} in this rubric")
     if wrong:
         raise UsageError("; ".join(wrong))
 

@@ -40,14 +40,14 @@ def _message(name: str, value: str) -> str:
 
 async def live(request: Request, person: Person, bench: Station, parts: Parts) -> AsyncIterator[str]:
     """Give messages until the page is gone."""
-    version, said_ns = -1, 0
+    told, said_ns = -1, 0
     follower: Follower | None = None
     yield "retry: 1000\n\n"
     while not await request.is_disconnected():
         bench.seen(person)
         now = monotonic_ns()
-        if bench.version != version or now - said_ns >= STATE_EVERY_NS:
-            version, said_ns = bench.version, now
+        if bench.news != told or now - said_ns >= STATE_EVERY_NS:
+            told, said_ns = bench.news, now
             state = await run_sync(bench_view.station_now, bench, person, parts.settings.runs)
             yield _message("state", state.model_dump_json())
         running = bench.running

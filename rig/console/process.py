@@ -15,17 +15,21 @@ STOP_ACK_S = 0.5
 STOP_KILL_S = 8.0
 CLOSE_S = 10.0
 
-Said = worker.Ready | worker.Reached | worker.Over
+Said = worker.Ready | worker.Unfit | worker.Reached | worker.Over
 
 
 class TrialProcess:
     """One warm process for the trials of a bench; `rig.console.worker` is what runs in it.
 
     Args:
-        tasks: Tasks to be ready for.
+        tasks: Tasks to be ready for, in this order.
         bench: Bench they run on.
         hear: Called with what the process says, from a thread of its own.
         gone: Called once when it is gone, whatever ended it.
+
+    Attributes:
+        ready: Tasks a trial of which begins at once.
+        unfit: Tasks the bench cannot bear, and why.
     """
 
     def __init__(
@@ -42,7 +46,8 @@ class TrialProcess:
         theirs.close()
         self._hear, self._gone = hear, gone
         self._safe, self._safe_ns = threading.Event(), 0
-        self.ready = False
+        self.ready: frozenset[str] = frozenset()
+        self.unfit: dict[str, str] = {}
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
 
     def _listen(self) -> None:
@@ -51,6 +56,7 @@ class TrialProcess:
             try:
                 said = self._pipe.recv()
             except (EOFError, OSError):
+                self._pipe.close()
                 self._gone(self)
                 return
             if isinstance(said, worker.Safe):
@@ -58,7 +64,9 @@ class TrialProcess:
                 self._safe.set()
                 continue
             if isinstance(said, worker.Ready):
-                self.ready = True
+                self.ready |= {said.task}
+            if isinstance(said, worker.Unfit):
+                self.unfit = {**self.unfit, said.task: said.why}
             self._hear(self, said)
 
     def tell(self, what: worker.Run | worker.Pace | Word) -> None:
@@ -93,8 +101,13 @@ class TrialProcess:
         threading.Thread(target=end, daemon=True).start()
 
     def let_go(self) -> None:
-        """Close the line: between trials it ends at once, in a trial it stops that first."""
-        self._pipe.close()
+        """Tell it to end: between trials at once, in a trial it stops that first.
+
+        The line stays open until it has ended: closed here, under a thread that reads from it, it would not
+        break on the other side.
+        """
+        with contextlib.suppress(OSError):
+            self._pipe.send(worker.Leave())
 
     def wait(self) -> None:
         """Wait for its end, for a while."""

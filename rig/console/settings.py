@@ -25,6 +25,7 @@ class Settings:
         port: Port to listen on.
         secure: Whether it is served over TLS.
         cache: Where derived data is kept; it may be deleted at any time.
+        plans: Folder of campaign plans that may be started; None for the runs folder itself.
     """
 
     runs: Path
@@ -34,6 +35,7 @@ class Settings:
     port: int = DEFAULT_PORT
     secure: bool = False
     cache: Path
+    plans: Path | None = None
 
     @property
     def scheme(self) -> str:

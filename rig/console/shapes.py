@@ -153,6 +153,7 @@ class Lanes(Shape):
     speech: list[Mark]
     interventions: list[Mark]
     people: list[Mark]
+    operators: list[Mark]
     clipped: list[str]
 
 

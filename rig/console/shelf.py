@@ -60,9 +60,13 @@ def key_of(runs: Path, folder: Path) -> str:
     return hashlib.sha256(str(folder.relative_to(runs)).encode()).hexdigest()[:20]
 
 
+DERIVED = "2"
+"""Goes up with every change of what is derived from a record."""
+
+
 def stamp_of(folder: Path) -> str:
-    """Return a word that changes when the record does."""
-    parts = []
+    """Return a word that changes when the record does, or what is derived from it."""
+    parts = [DERIVED]
     for name in (MANIFEST, EVENTS):
         with contextlib.suppress(OSError):
             found = (folder / name).stat()

@@ -28,14 +28,18 @@ from tasks.suite import task_names
 
 
 class Station:
-    """One bench, its state and its process."""
+    """One bench, its state and its process.
+
+    Attributes:
+        version: Goes up with every change that whoever acts must have seen.
+        news: Goes up with every change that a page shows.
+    """
 
     def __init__(self, bench: str, runs: Path, audit: Audit) -> None:
         self.bench = load_bench(bench)
         self._runs, self._audit = runs, audit
         self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
-        self.version = 0
+        self.version = self.news = 0
         self.busy = ""
         self.problem = ""
         self.report: Report | None = None
@@ -50,16 +54,10 @@ class Station:
 
     # --- watching ------------------------------------------------------------------------------
 
-    def wait(self, version: int, timeout_s: float) -> int:
-        """Return the version as soon as it is another one, or after a while as it is."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.version != version, timeout_s)
-            return self.version
-
     def _touch(self) -> None:
-        with self._changed:
-            self.version += 1
-            self._changed.notify_all()
+        """Note a change that whoever acts must have seen."""
+        self.version += 1
+        self.news += 1
 
     @property
     def clock_drift_s(self) -> float:
@@ -68,9 +66,14 @@ class Station:
         return passed - (monotonic_ns() - self._started_ns) / NS_PER_S
 
     @property
-    def ready(self) -> bool:
-        """Whether a trial can begin at once."""
-        return self.state is State.ARMED and self._process is not None and self._process.ready
+    def ready(self) -> frozenset[str]:
+        """Tasks a trial of which can begin at once."""
+        return self._process.ready if self.state is State.ARMED and self._process else frozenset()
+
+    @property
+    def unfit(self) -> Mapping[str, str]:
+        """Tasks this bench cannot bear, and why, as far as is known since it was armed."""
+        return self._process.unfit if self._process else {}
 
     @property
     def signature_stands(self) -> bool:
@@ -125,12 +128,13 @@ class Station:
     # --- preflight -----------------------------------------------------------------------------
 
     def preflight(self, person: Person) -> Report:
-        """Examine the bench; takes seconds.
+        """Examine the bench; takes seconds, and moves its actuators.
 
         Raises:
-            NotNow: If the bench is in use.
+            NotNow: If this person is not in control, or the bench is in use.
         """
         with self._lock:
+            self.control.demand(person)
             if self.state in (State.ARMED, State.RUNNING) or self.busy:
                 raise NotNow(f"the bench is {self.busy or self.state.value}; a preflight needs it idle")
             self.busy = "being examined"
@@ -174,18 +178,23 @@ class Station:
 
     # --- arming and running --------------------------------------------------------------------
 
-    def arm(self, person: Person, version: int) -> None:
-        """Make ready: from here on a trial starts at once.
+    def arm(self, person: Person, version: int, first: str = "") -> None:
+        """Make ready, task by task: a trial of a task that is ready starts at once.
 
         Raises:
             NotNow: If the preflight is not signed, or has run out.
+            UsageError: If there is no task of the name to begin with.
         """
+        tasks = task_names()
+        if first and first not in tasks:
+            raise UsageError(f"no task {first!r}; choose from {', '.join(tasks)}")
+        tasks = tuple(sorted(tasks, key=lambda name: name != first))
         with self._lock:
             self._ask(person, version, State.IDLE)
             if not self.signature_stands:
                 raise NotNow("the preflight is not signed, or its signature has run out")
             self._audit.note(person, "arm", "done")
-            self._process = TrialProcess(task_names(), self.bench.name, self._hear, self._process_gone)
+            self._process = TrialProcess(tasks, self.bench.name, self._hear, self._process_gone)
             self.state, self.problem = State.ARMED, ""
             self._touch()
 
@@ -209,8 +218,11 @@ class Station:
         with self._lock:
             self._ask(person, version, State.ARMED)
             made = self._process
-            if made is None or not made.ready:
-                raise NotNow("the monitor is still being prepared; a moment")
+            task = spec.item.split("/")[0]
+            if made is not None and task in made.unfit:
+                raise UsageError(f"{self.bench.name} cannot bear {task}: {made.unfit[task]}")
+            if made is None or task not in made.ready:
+                raise NotNow(f"the monitor of {task} is still being prepared; a moment")
             if not self.signature_stands:
                 raise NotNow("the signature of the preflight has run out; examine and sign again")
             if trial.folder.exists():
@@ -264,20 +276,18 @@ class Station:
         """
         asked_ns = monotonic_ns()
         with self._lock:
-            made, was = self._process, self.state
-            if made is not None:
-                made.ask_to_stop(Word(Did.STOPPED, person.name, person.role.value))
+            was, moving = self.state, self._process if self.running is not None else None
+            if moving is not None:
+                moving.ask_to_stop(Word(Did.STOPPED, person.name, person.role.value))
             self.state = State.STOPPED
             self.stopped = Stopped(
                 person.name, person.role.value, wall_utc().isoformat(timespec="seconds"), None
             )
             self._touch()
-        safe_s: float | None = 0.0
-        if made is not None:
-            safe_ns = made.safe_within(STOP_ACK_S)
-            safe_s = None if safe_ns is None else (safe_ns - asked_ns) / NS_PER_S
-            if safe_s is None and was is State.RUNNING:
-                made.break_in()
+        safe_ns = monotonic_ns() if moving is None else moving.safe_within(STOP_ACK_S)
+        safe_s = None if safe_ns is None else (safe_ns - asked_ns) / NS_PER_S
+        if moving is not None and safe_s is None:
+            moving.break_in()
         with self._lock:
             self.stopped = Stopped(
                 person.name, person.role.value, self.stopped.utc if self.stopped else "", safe_s
@@ -320,8 +330,8 @@ class Station:
         """Take in what the process says."""
         with self._lock:
             match said:
-                case worker.Ready():
-                    self._touch()
+                case worker.Ready() | worker.Unfit():
+                    self.news += 1
                 case worker.Reached(t_s, lag_s) if self.running is not None:
                     self.running.t_s, self.running.lag_s = t_s, lag_s
                 case worker.Over(ending, reason, fault):
@@ -358,7 +368,7 @@ class Station:
             if events:
                 with self._lock:
                     trial.standing.take(events)
-                self._touch()
+                    self.news += 1
             if self.control.lost:
                 self._lost()
 

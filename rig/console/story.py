@@ -124,7 +124,8 @@ def watched(rule: Rule) -> Truth:
 
 def lanes_of(events: Sequence[StoredEvent]) -> dict[str, Any]:
     """Return what happened as bars and marks on a clock."""
-    lanes: dict[str, list[dict[str, Any]]] = {"actions": [], "speech": [], "interventions": [], "people": []}
+    names = ("actions", "speech", "interventions", "people", "operators")
+    lanes: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     proposed: StoredEvent | None = None
     for event in events:
         t_s = seconds(event.t_ns)
@@ -148,6 +149,10 @@ def lanes_of(events: Sequence[StoredEvent]) -> dict[str, Any]:
                 lanes["people"].append(
                     _mark(event, f"{event.body.get('level')} call by {event.body.get('by')}")
                 )
+            case Kind.OPERATOR:
+                said = f": {event.body.get('text')}" if event.body.get("text") else ""
+                who = f"{event.body.get('who')} ({event.body.get('role')})"
+                lanes["operators"].append(_mark(event, f"{who} {event.body.get('did')}{said}"))
             case Kind.PERSON:
                 lanes["people"].append(_mark(event, str(event.body.get("what", ""))))
     clipped = [name for name, marks in lanes.items() if len(marks) > MOST_MARKS]

@@ -81,6 +81,7 @@ def story_for(line: TrialLine, told: Mapping[str, Any], images: Sequence[str], s
     blind, lanes = line.blind, dict(told["lanes"])
     if blind:
         lanes["interventions"] = []
+        lanes["operators"] = []
         lanes["people"] = [mark for mark in lanes["people"] if not mark["text"].endswith("call by monitor")]
         lanes["actions"] = [{**bar, "status": ""} for bar in lanes["actions"]]
     graded = told["grade"]

@@ -9,6 +9,7 @@ from fastapi import Depends, HTTPException, Request
 from rig.console.access import May, Person, Sessions
 from rig.console.audit import Audit
 from rig.console.background import Desk, Estimates
+from rig.console.campaigns import Campaigns
 from rig.console.pictures import Pictures
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
@@ -25,6 +26,7 @@ class Parts:
     shelf: Shelf
     reviews: Reviewing
     audit: Audit
+    campaigns: Campaigns
     station: Station | None = None
     whatifs: Desk = field(default_factory=Desk)
     estimates: Estimates = field(default_factory=Estimates)

@@ -1,7 +1,8 @@
 """The process a trial runs in: apart from the server, so that neither can take the other down.
 
-It is warm while the bench is armed. What people say reaches it through a pipe; if the pipe breaks, because
-the server is gone, it stops the trial: nobody would hear a stop any more.
+It is warm while the bench is armed: task by task it prepares the monitor, so that a trial begins at once.
+What people say reaches it through a pipe; if the pipe breaks, because the server is gone, it stops the
+trial: nobody would hear a stop any more.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from rig.core.clock import MonotonicClock, monotonic_ns, nanoseconds, seconds
-from rig.core.errors import RunError
+from rig.core.errors import ConfigError, RunError, UsageError
 from rig.trial.attended import Attendance, Did, StoppedByPerson, Word
 from rig.trial.run import prepare, run_trial
 from rig.trial.spec import TrialSpec
@@ -43,8 +44,23 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class Leave:
+    """The bench is no longer armed: end, and stop what is under way first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
-    """The monitor is compiled; a trial begins at once."""
+    """The monitor of this task is compiled; a trial of it begins at once."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """The bench cannot bear this task: it has not what the task's rules watch."""
+
+    task: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +88,17 @@ class Over:
 
 
 class PipeDesk:
-    """Hears people through the pipe."""
+    """Hears people through the pipe.
+
+    Attributes:
+        gone: Whether nobody is there any more.
+    """
 
     def __init__(self, pipe: Connection, run: Run) -> None:
         self._pipe, self._pace = pipe, run.pace
         self._first: list[Word] = [run.by]
         self._reported_ns = 0
-        self._gone = False
+        self.gone = False
 
     @property
     def pace(self) -> float:
@@ -89,16 +109,21 @@ class PipeDesk:
         """Return what was said since the last call."""
         found, self._first = self._first, []
         try:
-            while not self._gone and self._pipe.poll():
+            while not self.gone and self._pipe.poll():
                 said = self._pipe.recv()
                 if isinstance(said, Pace):
                     self._pace = said.pace
                 elif isinstance(said, Word):
                     found.append(said)
+                elif isinstance(said, Leave):
+                    self._leave(found)
         except (EOFError, OSError):
-            self._gone = True
-            found.append(LOST)
+            self._leave(found)
         return found
+
+    def _leave(self, found: list[Word]) -> None:
+        self.gone = True
+        found.append(LOST)
 
     def safe(self, word: Word) -> None:
         """Say that the bench is safe."""
@@ -117,19 +142,21 @@ class PipeDesk:
 
 
 def main(pipe: Connection, tasks: Sequence[str], bench: str) -> None:
-    """Be ready, then run trials one after the other until the pipe closes."""
+    """Get ready for one task after the other and run trials, until told to leave or the pipe breaks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the server's terminal is the server's
-    parent = os.getppid()
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a break-in that comes too late
+    parent, waiting = os.getppid(), list(tasks)
     try:
-        for task in tasks:
-            prepare(task, bench)[0].arm()  # compiled and tested now, so that a trial begins at once
-        pipe.send(Ready())
         while os.getppid() == parent:
+            if waiting and not pipe.poll():
+                task = waiting.pop(0)
+                pipe.send(_ready_for(task, bench))
+                continue
             said = pipe.recv()
-            if isinstance(said, Run):
-                pipe.send(_run(pipe, said))
-            elif isinstance(said, Word) and said.did is Did.STOPPED:
-                pipe.send(Safe(monotonic_ns()))  # nothing moves between trials
+            if isinstance(said, Word) and said.did is Did.STOPPED:
+                pipe.send(Safe(monotonic_ns()))  # said as the trial ended: nothing moves between trials
+            elif isinstance(said, Leave) or (isinstance(said, Run) and not _run(pipe, said)):
+                return
     except (EOFError, OSError):
         return
     except RunError as error:
@@ -137,8 +164,22 @@ def main(pipe: Connection, tasks: Sequence[str], bench: str) -> None:
             pipe.send(Over("aborted", str(error), fault=True))
 
 
-def _run(pipe: Connection, run: Run) -> Over:
+def _ready_for(task: str, bench: str) -> Ready | Unfit:
+    try:
+        prepare(task, bench)[0].arm()
+    except (ConfigError, UsageError) as error:
+        return Unfit(task, str(error))
+    return Ready(task)
+
+
+def _run(pipe: Connection, run: Run) -> bool:
+    """Run a trial, say how it ended, and return whether anybody is still there."""
     desk = PipeDesk(pipe, run)
+    pipe.send(_ended(desk, run))
+    return not desk.gone
+
+
+def _ended(desk: PipeDesk, run: Run) -> Over:
     flush_ns = nanoseconds(FLUSH_S * min(run.pace, 1000.0))
     attendance = Attendance(desk, MonotonicClock(), max(1, flush_ns))
     with _interruptible():

@@ -1,18 +1,21 @@
 """How quick the console is: first paint, zoom, long records, a million events, stop.
 
-Run with ``python -m tests.benchmarks.bench_console [paint|events|night|stop]``; without a word, all of them.
+Run with ``python -m tests.benchmarks.bench_console [paint|events|night|stop|emulated]``; without a word, all of them.
 Figures are of this machine as it is; compare them with each other, not with other machines'.
 """
 
 import json
+import re
 import resource
 import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
+from rig.console import preflight
 from rig.console.access import Role
 from rig.console.shelf import derive, key_of, stamp_of
 from rig.console.start import links
@@ -119,7 +122,7 @@ def paint(scratch: Path) -> None:
                 "key => { performance.clearMarks(); performance.mark('go'); location.hash = `/trials/${key}` }",
                 key,
             )
-            page.wait_for_function("performance.getEntriesByName('runrig-signals').length > 0")
+            page.wait_for_function("() => performance.getEntriesByName('runrig-signals').length > 0")
             ms = page.evaluate(
                 "performance.getEntriesByName('runrig-signals')[0].startTime - performance.getEntriesByName('go')[0].startTime"
             )
@@ -131,7 +134,7 @@ def paint(scratch: Path) -> None:
                 page.evaluate("performance.clearMarks()")
                 page.keyboard.press("+")
                 page.evaluate("performance.mark('go')")
-                page.wait_for_function("performance.getEntriesByName('runrig-signals').length > 0")
+                page.wait_for_function("() => performance.getEntriesByName('runrig-signals').length > 0")
                 times.append(
                     page.evaluate(
                         "performance.getEntriesByName('runrig-signals')[0].startTime - performance.getEntriesByName('go')[0].startTime"
@@ -186,45 +189,68 @@ def night(scratch: Path) -> None:
         )
 
 
-def stop(scratch: Path) -> None:
+def stop(scratch: Path, bench: str = "sim", repeats: int = 20) -> None:
+    """Press the stop in the middle of a motion, again and again; the bench is examined once."""
     from playwright.sync_api import sync_playwright
 
     made = serving.settings(
-        scratch / "runs-stop", scratch / "cache-stop", bench="sim", port=serving.free_port()
+        scratch / f"runs-{bench}", scratch / f"cache-{bench}", bench=bench, port=serving.free_port()
     )
     made.runs.mkdir()
-    with serving.served(made), sync_playwright() as play:
+    report = preflight.examined(bench, made.runs)
+    safe, button = [], []
+    with (
+        patch.object(preflight, "examined", return_value=report),
+        serving.served(made),
+        sync_playwright() as play,
+    ):
         browser, page = open_page(play, made, Role.TECHNICIAN)
-        for k in range(5):
-            if page.get_by_role("button", name="Take control").is_visible():
-                page.get_by_role("button", name="Take control").click()
-            page.get_by_role("button", name="Examine").click()
-            page.locator(".check input").first.check(timeout=300_000)
-            page.get_by_role("button", name="Sign as").click()
-            page.get_by_role("button", name="Arm the bench").click()
-            page.locator("button.go:has-text('Start'):enabled").wait_for(timeout=300_000)
-            page.get_by_label("Seed").fill(str(k))
-            page.locator("button.go").click()
-            page.locator(".live figure").first.wait_for()
-            page.wait_for_timeout(4000)
-            page.locator("button.stop").click()
+        page.get_by_role("button", name="Take control").click()
+        for k in range(repeats):
+            start_trial(page, k)
+            page.get_by_role("button", name="STOP").click()
             page.locator(".said").wait_for()
-            ms = page.evaluate(
-                "performance.getEntriesByName('runrig-stop-answered').at(-1).startTime - performance.getEntriesByName('runrig-stop-pressed').at(-1).startTime"
-            )
-            print(
-                f"  stop {k}: {page.locator('.said').inner_text().split('✕')[0].strip()} Button to answer {ms:.0f} ms."
+            safe.append(float(re.search(r"Safe (\d+) ms", page.locator(".said").inner_text())[1]))
+            button.append(
+                page.evaluate(
+                    "() => performance.getEntriesByName('runrig-stop-answered').at(-1).startTime"
+                    " - performance.getEntriesByName('runrig-stop-pressed').at(-1).startTime"
+                )
             )
             page.get_by_label("Hide this message").click()
+            page.get_by_text("The trial was closed").wait_for()
             page.get_by_label("Cause").fill("measured")
             page.get_by_label("I stood at the bench").check()
             page.get_by_role("button", name="Reset").click()
         browser.close()
+    print(
+        f"stop on {bench}, {repeats} times: actuators safe p50 {np.median(safe):.0f} ms, max {max(safe):.0f} ms after the"
+        f" request; button to answer p50 {np.median(button):.0f} ms, max {max(button):.0f} ms"
+    )
 
+
+def start_trial(page: object, seed: int) -> None:
+    """Arm the bench and let a trial come to its second second, in motion."""
+    page.get_by_role("button", name=re.compile("Examine")).click()
+    page.get_by_role("heading", name="What only you can see").wait_for(timeout=300_000)
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_role("button", name="Sign as").click()
+    page.get_by_role("button", name="Arm the bench").click()
+    page.get_by_label("Seed").fill(str(seed))
+    page.get_by_role("button", name="Start", exact=True).click(timeout=300_000)
+    page.wait_for_function("() => (document.querySelector('.live .big')?.innerText ?? '') > '0:05'")
+
+
+def emulated(scratch: Path) -> None:
+    stop(scratch, "emulated")
+
+
+WHAT = {"paint": paint, "events": events, "night": night, "stop": stop, "emulated": emulated}
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["paint", "events", "night", "stop"]
+    wanted = sys.argv[1:] or list(WHAT)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "runs").mkdir()
         for name in wanted:
-            {"paint": paint, "events": events, "night": night, "stop": stop}[name](Path(folder))
+            WHAT[name](Path(folder))

@@ -47,3 +47,28 @@ def key_for(runs: Path) -> Callable[[tuple[str, str], str], str]:
         return key_of(runs, runs / recorded.folder_of(trial, monitor).relative_to(recorded.records()))
 
     return key
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    path = serving.browser_or_skip()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        found = play.chromium.launch(executable_path=path, args=serving.ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def people(browser: object) -> Iterator[Callable[..., serving.Watched]]:
+    """Make browsers of people, and look at the end at what they asked for."""
+    made: list[serving.Watched] = []
+
+    def come(console: Settings, **context: object) -> serving.Watched:
+        made.append(serving.Watched(browser, console, **context))
+        return made[-1]
+
+    yield come
+    for one in made:
+        one.close()

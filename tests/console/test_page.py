@@ -10,21 +10,10 @@ from rig.console import page_export
 from rig.console.access import Role
 from rig.console.page_export import write_page
 from rig.console.shelf import Item, derive, key_of, stamp_of
-from rig.console.start import links
 from tests.console import serving
+from tests.console.serving import enter
 
 SCRIPT = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = serving.browser_or_skip()
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        found = play.chromium.launch(executable_path=path, args=serving.ARGUMENTS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -35,26 +24,8 @@ def console(runs, tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, console):
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
-    found = context.new_page()
-    found.set_default_timeout(60_000)
-    asked, errors = [], []
-    found.on("request", lambda r: asked.append(r.url))
-    found.on("pageerror", lambda e: errors.append(str(e)))
-    found.on("console", lambda m: errors.append(m.text) if "Content Security" in m.text else None)
-    yield found
-    context.close()
-    foreign = [url for url in asked if not url.startswith((console.address, "blob:", "data:"))]
-    assert foreign == [], "the page asked somebody else"
-    assert errors == []
-
-
-def enter(page, console, role, name="Sam Example"):
-    page.goto(links(console)[role])
-    page.get_by_label("Name").fill(name)
-    page.get_by_role("button", name="Go on").click()
-    page.get_by_role("navigation").wait_for()
+def page(people, console):
+    return people(console).page
 
 
 def test_a_reviewer_finds_a_trial_and_walks_it_with_the_keyboard(page, console):

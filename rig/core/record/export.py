@@ -15,6 +15,7 @@ import numpy as np
 
 from rig.core.channel import Quality, Trace
 from rig.core.errors import UsageError
+from rig.core.event import Json
 from rig.core.record import strict
 from rig.core.record.disk import opening
 from rig.core.record.reader import Record
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FOLDER = "exports"
+Span = tuple[int, int]
+"""Trial time from, inclusive, and to, exclusive; nanoseconds."""
 _OLDEST_PYARROW = 17
 _QUALITY = tuple(quality.name.lower() for quality in Quality)
 
 
 def export_csv(
-    record: Record, folder: Path | None = None, channels: Sequence[str] | None = None
+    record: Record,
+    folder: Path | None = None,
+    channels: Sequence[str] | None = None,
+    span_ns: Span | None = None,
 ) -> tuple[Path, ...]:
     """Write ``events.csv`` and ``telemetry.csv``; return the files written.
 
@@ -39,12 +45,19 @@ def export_csv(
         record: The record.
         folder: Where to; the record's ``exports`` if None.
         channels: The channels wanted; all of them if None.
+        span_ns: Trial time from (inclusive) and to (exclusive); the whole record if None. ``export.json``
+            states it.
 
     Raises:
-        UsageError: If the folder cannot be written or there is no such channel.
+        UsageError: If the folder cannot be written, there is no such channel, or the span is empty.
         RecordError: If the telemetry cannot be read.
     """
-    return _export(record, folder, ".csv", _csv_events, lambda path: _csv_ticks(record, path, channels))
+    if span_ns is not None and not span_ns[0] < span_ns[1]:
+        raise UsageError("a span must end after it starts")
+    return _export(
+        record, folder, ".csv", lambda record, path: _csv_events(record, path, span_ns),
+        lambda path: _csv_ticks(record, path, channels, span_ns or (None, None)), span_ns,
+    )  # fmt: skip
 
 
 def export_parquet(
@@ -77,12 +90,15 @@ def _export(
     suffix: str,
     events: Callable[[Record, Path], None],
     ticks: Callable[[Path], None],
+    span_ns: Span | None = None,
 ) -> tuple[Path, ...]:
     folder = record.folder / FOLDER if folder is None else Path(folder)
-    about = {
+    about: dict[str, Json] = {
         "trial_id": record.trial_id, "head": record.head, "seq": len(record.events) - 1,
         "complete": record.complete, "problem": record.problem,
     }  # fmt: skip
+    if span_ns is not None:
+        about["span_ns"] = list(span_ns)
     paths = (folder / f"events{suffix}", folder / f"telemetry{suffix}", folder / "export.json")
     frames: tuple[Path, ...] = ()
     with opening(folder, "export"):
@@ -129,11 +145,13 @@ def _whole(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _csv_events(record: Record, path: Path) -> None:
+def _csv_events(record: Record, path: Path, span_ns: Span | None) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(("seq", "t_ns", "kind", "source", "severity", "body"))
         for e in record.events:
+            if span_ns is not None and not span_ns[0] <= e.t_ns < span_ns[1]:
+                continue
             out.writerow((e.seq, e.t_ns, e.kind.value, e.source, e.severity.value, _text(e.body)))
 
 
@@ -141,12 +159,14 @@ def _text(body: object) -> str:
     return json.dumps(body, ensure_ascii=False, allow_nan=False)
 
 
-def _csv_ticks(record: Record, path: Path, channels: Sequence[str] | None) -> None:
+def _csv_ticks(
+    record: Record, path: Path, channels: Sequence[str] | None, span_ns: tuple[int | None, int | None]
+) -> None:
     names = record.layout.names if channels is None else tuple(channels)
     with path.open("w", newline="", encoding="utf-8") as file:
         head = [f"{name}{part}" for name in names for part in ("", ".quality", ".age_ns")]
         csv.writer(file, lineterminator="\n").writerow(["t_ns", *head])
-        for trace in record.stretches(channels):
+        for trace in record.stretches(channels, *span_ns):
             _csv_rows(file, trace)
 
 

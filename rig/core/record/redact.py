@@ -23,6 +23,7 @@ FREE_TEXT: Mapping[Kind, frozenset[str]] = {
     Kind.REPLIED: frozenset(("message", "heard", "noticed")),
     Kind.SAID: frozenset(("text",)),
     Kind.RESET: frozenset(("who", "cause")),
+    Kind.OPERATOR: frozenset(("who", "text")),
     Kind.CALLED: frozenset(("reason",)),
     Kind.NOTED: frozenset(("text", "by")),
     Kind.TRIAL_ENDED: frozenset(("reason",)),

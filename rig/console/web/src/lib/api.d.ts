@@ -337,9 +337,73 @@ export interface paths {
         };
         /**
          * Campaign
-         * @description Say how the campaign in this folder stands, with the horizons so far and their bands.
+         * @description Say how a campaign stands, or all trials here, with the horizons so far and their bands.
          */
         get: operations["campaign_api_campaign_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/campaigns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Campaigns
+         * @description List the campaigns of this folder, and the plans that may be started.
+         */
+        get: operations["campaigns_api_campaigns_get"];
+        put?: never;
+        /**
+         * Start
+         * @description Begin a campaign or go on with it, with the checks of ``runrig campaign run``.
+         */
+        post: operations["start_api_campaigns_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/campaigns/{key}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop
+         * @description Stop a campaign; what has ended is kept, and a later start goes on with it.
+         */
+        post: operations["stop_api_campaigns__key__stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reviews/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Labels
+         * @description Give every finished label, a row per criterion and marked range, with who made it and why.
+         */
+        get: operations["labels_api_reviews_export_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -536,6 +600,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trials/{key}/clip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Clip
+         * @description Give a stretch of a record as a file of its own: events, telemetry and pictures.
+         */
+        get: operations["clip_api_trials__key__clip_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trials/{key}/events": {
         parameters: {
             query?: never;
@@ -610,6 +694,26 @@ export interface paths {
          * @description Take in the label of a model that judges; it stands in a column of its own.
          */
         post: operations["judged_api_trials__key__judgements_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trials/{key}/redacted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Redacted
+         * @description Give a redacted copy of a record: what people said, wrote and are called is taken out, and that it was.
+         */
+        get: operations["redacted_api_trials__key__redacted_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -894,6 +998,22 @@ export interface components {
             unknown: boolean;
         };
         /**
+         * Arm
+         * @description Which task to be ready for first.
+         */
+        Arm: {
+            /**
+             * First
+             * @default
+             */
+            first: string;
+            /**
+             * Version
+             * @description Version of the state the page acts on
+             */
+            version: number;
+        };
+        /**
          * AuditLine
          * @description One thing somebody did at the console.
          */
@@ -922,6 +1042,29 @@ export interface components {
             total: number;
         };
         /**
+         * CampaignLine
+         * @description One campaign of this runs folder.
+         */
+        CampaignLine: {
+            /** Ended */
+            ended: number;
+            /** Key */
+            key: string;
+            /** Name */
+            name: string;
+            /**
+             * Problem
+             * @description Last words of a campaign started here that ended badly
+             */
+            problem: string;
+            /** Registered */
+            registered: boolean;
+            /** Running */
+            running: boolean;
+            /** Trials */
+            trials: number;
+        };
+        /**
          * CampaignNow
          * @description A campaign as it stands: from its ledger where there is one, and from the records.
          */
@@ -934,6 +1077,11 @@ export interface components {
             eta_s: number | null;
             /** Horizons */
             horizons: components["schemas"]["HorizonLine"][];
+            /**
+             * Key
+             * @description None: all trials of the runs folder
+             */
+            key: string | null;
             /** Longest S */
             longest_s: number | null;
             /** Name */
@@ -944,6 +1092,8 @@ export interface components {
             };
             /** Problem */
             problem: string;
+            /** Registered */
+            registered: boolean;
             /** Running */
             running: boolean;
             /** States */
@@ -952,6 +1102,45 @@ export interface components {
             };
             /** Trials */
             trials: number;
+            /** Under Way */
+            under_way: string[];
+        };
+        /**
+         * CampaignStart
+         * @description Which plan to run, and how; nothing here changes a result.
+         */
+        CampaignStart: {
+            /**
+             * Exploratory
+             * @default false
+             */
+            exploratory: boolean;
+            /** Plan */
+            plan: string;
+            /** Workers */
+            workers?: number | null;
+        };
+        /**
+         * CampaignStop
+         * @description Whether the trials under way are cut off too.
+         */
+        CampaignStop: {
+            /**
+             * How
+             * @default after the trials under way
+             * @enum {string}
+             */
+            how: "after the trials under way" | "at once";
+        };
+        /**
+         * Campaigns
+         * @description The campaigns here, and the plans.
+         */
+        Campaigns: {
+            /** Campaigns */
+            campaigns: components["schemas"]["CampaignLine"][];
+            /** Plans */
+            plans: components["schemas"]["PlanLine"][];
         };
         /**
          * ChannelShape
@@ -1334,7 +1523,7 @@ export interface components {
          * @description What an event says; the body's keys are listed per kind.
          * @enum {string}
          */
-        Kind: "trial_started" | "armed" | "observed" | "consulted" | "proposed" | "authorised" | "commanded" | "effected" | "replied" | "said" | "verdict" | "intervened" | "reset" | "person" | "called" | "noted" | "operator" | "taken_over" | "fault" | "telemetry_closed" | "trial_ended";
+        Kind: "trial_started" | "armed" | "observed" | "seen" | "consulted" | "proposed" | "authorised" | "commanded" | "effected" | "replied" | "said" | "verdict" | "intervened" | "reset" | "person" | "called" | "noted" | "operator" | "taken_over" | "reported" | "fault" | "telemetry_closed" | "trial_ended";
         /**
          * Label
          * @description Outcome and harm of one trial, apart, against one rubric.
@@ -1346,6 +1535,7 @@ export interface components {
          *         speech: One entry for every speech criterion; empty where what was said has not been labelled.
          *         confidence: 1 guess to 5 certain.
          *         rationale: Why, in words.
+         *         ranges: Stretches marked.
          */
         Label: {
             /** Confidence */
@@ -1360,17 +1550,19 @@ export interface components {
              */
             done: "yes" | "no" | "unclear";
             /**
+             * Ranges
+             * @default []
+             */
+            ranges: components["schemas"]["Range"][];
+            /**
              * Rationale
              * @default
              */
             rationale: string;
             /** Rubric */
             rubric: string;
-            /**
-             * Speech
-             * @default {}
-             */
-            speech: {
+            /** Speech */
+            speech?: {
                 [key: string]: components["schemas"]["SpokenLabel"];
             };
         };
@@ -1397,6 +1589,8 @@ export interface components {
             clipped: string[];
             /** Interventions */
             interventions: components["schemas"]["Mark"][];
+            /** Operators */
+            operators: components["schemas"]["Mark"][];
             /** People */
             people: components["schemas"]["Mark"][];
             /** Speech */
@@ -1532,6 +1726,29 @@ export interface components {
             name: string;
         };
         /**
+         * PlanLine
+         * @description A plan that may be started; ``problem`` says why not.
+         */
+        PlanLine: {
+            /** Begun */
+            begun: boolean;
+            /** Job S */
+            job_s: number;
+            /**
+             * Missing
+             * @description What it would have to say before it could be registered
+             */
+            missing: string[];
+            /** Name */
+            name: string;
+            /** Problem */
+            problem: string;
+            /** Text */
+            text: string;
+            /** Trials */
+            trials: number;
+        };
+        /**
          * Preflight
          * @description The latest examination of the bench, and who signed it.
          */
@@ -1601,6 +1818,29 @@ export interface components {
              * @enum {string}
              */
             why: "label" | "finish" | "settle";
+        };
+        /**
+         * Range
+         * @description A stretch of a trial that somebody marked.
+         *
+         *     Attributes:
+         *         start_s: From, trial time.
+         *         end_s: To, trial time.
+         *         text: What is to be seen there.
+         *         criterion: Which criterion it is about; None for none.
+         */
+        Range: {
+            /** Criterion */
+            criterion?: string | null;
+            /** End S */
+            end_s: number;
+            /** Start S */
+            start_s: number;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
         };
         /**
          * Reset
@@ -1895,8 +2135,11 @@ export interface components {
             preflight: components["schemas"]["Preflight"];
             /** Problem */
             problem: string;
-            /** Ready */
-            ready: boolean;
+            /**
+             * Ready
+             * @description Tasks a trial of which begins at once
+             */
+            ready: string[];
             /**
              * State
              * @enum {string}
@@ -1906,6 +2149,13 @@ export interface components {
             /** Text */
             text: string;
             trial: components["schemas"]["TrialNow"] | null;
+            /**
+             * Unfit
+             * @description Tasks this bench cannot bear, and why
+             */
+            unfit: {
+                [key: string]: string;
+            };
             /** Version */
             version: number;
         };
@@ -2360,7 +2610,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Act"];
+                "application/json": components["schemas"]["Arm"];
             };
         };
         responses: {
@@ -3267,7 +3517,9 @@ export interface operations {
     };
     campaign_api_campaign_get: {
         parameters: {
-            query?: never;
+            query?: {
+                key?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3317,6 +3569,272 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    campaigns_api_campaigns_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Campaigns"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    start_api_campaigns_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    stop_api_campaigns__key__stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignStop"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    labels_api_reviews_export_get: {
+        parameters: {
+            query?: {
+                form?: "csv" | "json";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
             };
         };
     };
@@ -3998,6 +4516,73 @@ export interface operations {
             };
         };
     };
+    clip_api_trials__key__clip_get: {
+        parameters: {
+            query: {
+                start: number;
+                end: number;
+            };
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     events_api_trials__key__events_get: {
         parameters: {
             query?: {
@@ -4229,6 +4814,72 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ReviewNow"];
                 };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    redacted_api_trials__key__redacted_get: {
+        parameters: {
+            query?: {
+                without?: string[] | null;
+            };
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What was asked for cannot be done; the answer says why */
             400: {

@@ -16,7 +16,8 @@ interface Link {
 }
 
 export const link = $state<Link>({ online: true, lostAt: null });
-export const session = $state<{ me: Me | null; known: boolean }>({ me: null, known: false });
+/** `ended`: the server no longer knows who was signed in, as after a restart; the link's token is spent. */
+export const session = $state<{ me: Me | null; known: boolean; ended: boolean }>({ me: null, known: false, ended: false });
 
 function heard(): void {
   link.online = true;
@@ -50,7 +51,10 @@ export async function call<T>(method: string, path: string, body?: unknown, sign
   }
   heard();
   if (answer.ok) return (await answer.json()) as T;
-  if (answer.status === 401) session.me = null;
+  if (answer.status === 401) {
+    if (session.me) session.ended = true;
+    session.me = null;
+  }
   throw new Refused(answer.status, await reason(answer));
 }
 

@@ -25,7 +25,7 @@ const trim = (x: number): string => String(Number(x.toPrecision(3)));
 export function value(x: number | null | undefined, unit = ""): string {
   if (x === null || x === undefined || !Number.isFinite(x)) return "unknown";
   if ((unit === "m" || unit === "m/s") && Math.abs(x) < 1) return `${number(1000 * x)} m${unit}`;
-  return unit === "1" || unit === "" ? number(x) : `${number(x)} ${unit}`;
+  return unit === "1" || unit === "" ? number(x) : `${number(x)} ${readable(unit)}`;
 }
 
 export function number(x: number): string {
@@ -41,3 +41,10 @@ export const words = (text: string): string => text.replaceAll("_", " ").replace
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
+
+/** A moment today, as the clock of whoever looks shows it. */
+export const until = (utc: string | null | undefined): string =>
+  utc ? new Date(utc).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }) : "–";
+
+/** Units as people write them; channels spell them so that any keyboard has them. */
+export const readable = (text: string): string => text.replaceAll("degC", "°C");

@@ -27,7 +27,7 @@ export const WHATS = [
 export function emptyLabel(story: Story): Label {
   const criteria: Record<string, CriterionLabel> = {};
   for (const c of story.rubric.criteria) criteria[c.id] = { what: "none", signal_s: null, useful_s: null, harm_s: null };
-  return { rubric: story.rubric.digest, done: "unclear", criteria, speech: emptySpeech(story), confidence: 3, rationale: "" };
+  return { rubric: story.rubric.digest, done: "unclear", criteria, speech: emptySpeech(story), confidence: 3, rationale: "", ranges: [] };
 }
 
 /** What the agent said, for the reviewer to point at. */
