@@ -238,7 +238,7 @@ class EmulatedBackend:
         """
         if self._bridge is None:
             return
-        switch_off([*(d.make_safe for d in self.fieldbus), self._bridge.make_safe])
+        switch_off([self._bridge.make_safe, *(device.make_safe for device in self.fieldbus)])
 
     # ---- running
 

@@ -33,7 +33,7 @@ from rig.core.command import Command, Plan, actuator_index
 from rig.doctor.simulated import quickest
 from rig.emulation.backend import EmulatedBackend
 from rig.sim.backend import indifferent_watch
-from tests.firmware_bridge.process import CONTROLLER, MONITOR, NodeProcess, NotUp, script
+from tests.firmware_bridge.process import NodeProcess, NotUp, be_punctual, beside, control, watch
 from tests.firmware_bridge.test_framing import garbage
 from tests.firmware_bridge.test_session import BAD, through_faults
 
@@ -201,8 +201,8 @@ def times_to_safe(board: Boards, heartbeat_ms: int, repeats: int, words: Sequenc
             with (
                 contextlib.suppress(NotUp),  # on a machine too busy to arm there is nothing to measure
                 board(heartbeat_ms) as node,
-                script(MONITOR, node.monitor) as monitor,
-                script(CONTROLLER, node.controller) as controller,
+                beside(watch, node.monitor) as monitor,
+                beside(control, node.controller) as controller,
             ):
                 start_us = monotonic_ns() / 1000
                 if case.controller:
@@ -257,6 +257,7 @@ def main() -> int:
     parser.add_argument("--board", choices=list(BOARDS), default="host")
     parser.add_argument("--only", choices=["codec", "trips", "safe", "frames", "pace"])
     chosen = parser.parse_args()
+    be_punctual()
     kept = True
     if chosen.only in (None, "codec"):
         codec()

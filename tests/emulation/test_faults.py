@@ -259,3 +259,18 @@ def test_a_modbus_fault_amid_a_motion_has_the_reaction_that_is_declared(kind: Be
     assert hoist.positions == stood and hoist.holding
     assert bool(said) == (REACTIONS[kind] is Reaction.SAFE), said
     assert not said or "unit 3" in said or "device hoist" in said
+
+
+@pytest.mark.parametrize("kind", [BenchFault.ESTOP, BenchFault.CABLE, BenchFault.REBOOT])
+def test_what_makes_the_node_safe_holds_what_is_on_modbus_too(kind: BenchFault) -> None:
+    spec = load_bench("hoist-emulated-host")
+    backend = EmulatedBackend(spec, seed=3, device_faults=[fault(kind)])
+    hoist = backend.fieldbus[0].simulated
+    with pytest.raises(RigFault, match=ABORTS[kind]), backend:
+        row = backend.setpoints
+        row[[a.name for a in spec.actuators].index("hoist.lift")] -= 0.5
+        backend.stretch(steady(backend.actuators, row, 0, spec.tick_ns, 150), indifferent_watch())
+    stood = hoist.positions
+    assert hoist.holding and stood["hoist.lift"] < 1.81 - 0.02  # it was moving
+    backend.board.clock.sleep_until(backend.board.clock.now_ns() + 10**9)
+    assert hoist.positions == stood

@@ -13,7 +13,7 @@ import pytest
 
 from firmware_bridge import messages as m
 from firmware_bridge.emulator import emulator_problem
-from tests.firmware_bridge.process import CONTROLLER, HEARTBEAT_MS, MONITOR, NodeProcess, NotUp, script
+from tests.firmware_bridge.process import HEARTBEAT_MS, NodeProcess, NotUp, beside, control, watch
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 0.05
@@ -109,7 +109,7 @@ def last_consent_s(folder: Path) -> float | None:
     """
     node = NodeProcess()
     try:
-        with started(folder, WATCHER, node.ports[1]) as parent, script(CONTROLLER, node.ports[0]):
+        with started(folder, WATCHER, node.ports[1]) as parent, beside(control, node.ports[0]):
             killed_us = time.monotonic_ns() // 1000
             kill_and_see_children_gone(parent)
             reason, safe_us = node.until(m.State.SAFE)
@@ -138,7 +138,7 @@ def test_a_controller_that_is_killed_has_no_children_and_the_node_goes_safe() ->
     """What stays after SIGKILL is nothing: one process holds port, heartbeat and setpoints."""
     node = NodeProcess()
     try:
-        with script(MONITOR, node.ports[1]), script(CONTROLLER, node.ports[0]) as controller:
+        with beside(watch, node.ports[1]), beside(control, node.ports[0]) as controller:
             assert children(controller.pid) == []
             os.kill(controller.pid, signal.SIGKILL)
             assert node.until(m.State.SAFE)[0] is m.Reason.CONTROLLER_LOST

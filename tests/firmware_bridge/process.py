@@ -1,53 +1,67 @@
 """The firmware as a process on two ptys, and what a host does to it, in real time."""
 
 import contextlib
+import multiprocessing
 import os
 import select
+import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+import numpy as np
 
 from firmware_bridge import messages as m
+from firmware_bridge.backend import BridgeBackend
+from firmware_bridge.faults import FaultyWires, WireFaults
 from firmware_bridge.link import Link, settings
 from rig.core.clock import MonotonicClock
+from rig.core.command import Command
 from tests.firmware_bridge.node import built
 
-ROOT = Path(__file__).parents[2]
+PRIORITY = 10
 HEARTBEAT_MS = 250
 """Long enough for a machine whose cores are shared with others; a bench of its own uses 100 ms."""
 
-CONTROLLER = """
-import signal, sys, time
-import numpy as np
-from firmware_bridge.backend import BridgeBackend
-from firmware_bridge.faults import FaultyWires, WireFaults
-from rig.core.clock import MonotonicClock
-from rig.core.command import Command
-clock = MonotonicClock()
-with BridgeBackend(sys.argv[1], clock) as backend:
-    def pull(*_):  # the cable
-        wires = FaultyWires(np.random.default_rng(0))
-        wires.set(WireFaults(), cut=True)
-        backend.link.wires = wires
-    signal.signal(signal.SIGUSR1, pull)
-    for k in range(10**6):
-        backend.write([Command("bed.back", 80.0, clock.now_ns() + 1_000_000_000)])
-        if k == 0:
-            print("moving", flush=True)
-        clock.sleep_until(clock.now_ns() + 10_000_000)
-"""
-MONITOR = """
-import sys
-from firmware_bridge import messages as m
-from firmware_bridge.link import Link, settings
-from rig.core.clock import MonotonicClock
-clock = MonotonicClock()
-with Link(sys.argv[1], settings(m.Role.MONITOR), clock):
-    print("watching", flush=True)
-    clock.sleep_until(10**12)
-"""
+FORKSERVER = multiprocessing.get_context("forkserver")
+"""Host processes of their own are forked from one that has imported everything: they are at work at once."""
+FORKSERVER.set_forkserver_preload(["__main__", "tests.firmware_bridge.process"])
+
+
+def be_punctual(pid: int = 0) -> None:
+    """Let a process, or this one, run at real-time priority where that is allowed, as those of a rig do."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(PRIORITY))
+
+
+def control(port: str, ready: Connection) -> None:
+    """Be a controller that moves the bed; SIGUSR1 pulls its cable."""
+    be_punctual()
+    clock = MonotonicClock()
+    with BridgeBackend(port, clock) as backend:
+
+        def pull(*_: object) -> None:
+            wires = FaultyWires(np.random.default_rng(0))
+            wires.set(WireFaults(), cut=True)
+            backend.link.wires = wires
+
+        signal.signal(signal.SIGUSR1, pull)
+        for k in range(10**6):
+            backend.write([Command("bed.back", 80.0, clock.now_ns() + 1_000_000_000)])
+            if k == 0:
+                ready.send("moving")
+            clock.sleep_until(clock.now_ns() + 10_000_000)
+
+
+def watch(port: str, ready: Connection) -> None:
+    """Be a monitor that consents."""
+    be_punctual()
+    clock = MonotonicClock()
+    with Link(port, settings(m.Role.MONITOR), clock):
+        ready.send("watching")
+        clock.sleep_until(10**12)
 
 
 class NotUp(AssertionError):
@@ -63,6 +77,7 @@ class NodeProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
+        be_punctual(self.process.pid)
         self._text = b""
         self.ports = [self.line().split()[2] for _ in range(2)]
 
@@ -119,16 +134,19 @@ def watched(node: NodeProcess) -> Iterator[Link]:
 
 
 @contextlib.contextmanager
-def script(text: str, port: str) -> Iterator[subprocess.Popen[bytes]]:
+def beside(work: Callable[[str, Connection], None], port: str) -> Iterator[BaseProcess]:
     """A host process of its own; inside the block it is at work."""
-    child = subprocess.Popen([sys.executable, "-c", text, port], cwd=ROOT, stdout=subprocess.PIPE)
+    ours, theirs = FORKSERVER.Pipe(duplex=False)
+    child = FORKSERVER.Process(target=work, args=(port, theirs))
+    child.start()
+    theirs.close()
     try:
-        assert child.stdout is not None
-        if child.stdout.readline() not in (b"moving\n", b"watching\n"):
-            raise NotUp(text.splitlines()[0])
+        try:
+            ours.recv()
+        except EOFError:
+            raise NotUp(work.__name__) from None
         yield child
     finally:
         child.kill()
-        child.wait()
-        assert child.stdout is not None
-        child.stdout.close()
+        child.join()
+        ours.close()

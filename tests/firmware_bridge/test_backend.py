@@ -18,7 +18,7 @@ from rig.core.clock import MonotonicClock
 from rig.core.command import Command
 from rig.core.errors import RigFault, UsageError
 from tests.contracts.backend import BackendContract
-from tests.firmware_bridge.process import CONTROLLER, MONITOR, NodeProcess, node_process, script, watched
+from tests.firmware_bridge.process import NodeProcess, beside, control, node_process, watch, watched
 
 OPERATOR = 4711
 
@@ -204,13 +204,13 @@ def test_a_link_is_used_once(node: NodeProcess, clock: MonotonicClock) -> None:
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_controller_killed_or_stopped_leaves_the_node_safe(node: NodeProcess, blow: signal.Signals) -> None:
-    with watched(node), script(CONTROLLER, node.ports[0]) as child:
-        child.send_signal(blow)
+    with watched(node), beside(control, node.ports[0]) as child:
+        os.kill(child.pid, blow)
         assert node.until(m.State.SAFE)[0] is m.Reason.CONTROLLER_LOST
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_monitor_killed_or_stopped_leaves_the_node_safe(node: NodeProcess, blow: signal.Signals) -> None:
-    with script(MONITOR, node.ports[1]) as monitor, script(CONTROLLER, node.ports[0]):
-        monitor.send_signal(blow)
+    with beside(watch, node.ports[1]) as monitor, beside(control, node.ports[0]):
+        os.kill(monitor.pid, blow)
         assert node.until(m.State.SAFE)[0] is m.Reason.MONITOR_LOST
