@@ -25,7 +25,7 @@ def action_of(tool: str, arguments: object, offered: tuple[str, ...]) -> Action 
         offered: What the task offers, for the message.
     """
     if tool not in TOOLS or tool not in offered:
-        problem = f"there is no tool {_cut(tool, LONGEST_NAME)!r} here; there are: {', '.join(offered)}"
+        problem = f"there is no tool {cut(tool, LONGEST_NAME)!r} here; there are: {', '.join(offered)}"
         return malformed(tool, arguments, Misuse.UNKNOWN_TOOL, problem)
     if isinstance(arguments, str):
         try:
@@ -48,7 +48,7 @@ def malformed(tool: str, arguments: object, misuse: Misuse, problem: str) -> Mal
     recorded = storable(kept)
     assert isinstance(recorded, dict)  # noqa: S101  # a mapping was given
     return Malformed(
-        tool=_cut(tool, LONGEST_NAME), arguments=recorded, misuse=misuse, problem=_cut(problem, LONGEST_TEXT)
+        tool=cut(tool, LONGEST_NAME), arguments=recorded, misuse=misuse, problem=cut(problem, LONGEST_TEXT)
     )
 
 
@@ -61,7 +61,7 @@ def storable(value: Any, depth: int = 0) -> Json:  # noqa: ANN401
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) < 2**53 else _cut(str(value)[:LONGEST_NAME], LONGEST_NAME)
+        return value if abs(value) < 2**53 else cut(str(value)[:LONGEST_NAME], LONGEST_NAME)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping | list | tuple):
@@ -69,7 +69,7 @@ def storable(value: Any, depth: int = 0) -> Json:  # noqa: ANN401
             return "[deeper than anything a tool takes; left out]"
         if isinstance(value, Mapping):
             items = list(value.items())
-            kept = {_cut(str(k), LONGEST_NAME): storable(v, depth + 1) for k, v in items[:MOST_MEMBERS]}
+            kept = {cut(str(k), LONGEST_NAME): storable(v, depth + 1) for k, v in items[:MOST_MEMBERS]}
             left = len(items) - MOST_MEMBERS
             return {**kept, "[left out]": left} if left > 0 else kept
         left = len(value) - MOST_MEMBERS
@@ -77,10 +77,15 @@ def storable(value: Any, depth: int = 0) -> Json:  # noqa: ANN401
             *(storable(v, depth + 1) for v in value[:MOST_MEMBERS]),
             *([f"[{left} left out]"] if left > 0 else []),
         ]
-    return _cut(value if isinstance(value, str) else repr(value), LONGEST_TEXT)
+    return cut(value if isinstance(value, str) else repr(value), LONGEST_TEXT)
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
+    """Return a text fit for the record: not longer than it may be, and saying so where it was.
+
+    >>> cut("abcdef", 3)
+    'abc... [3 characters left out]'
+    """
     text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates fit no record
     return (
         text if len(text) <= longest else f"{text[:longest]}... [{len(text) - longest} characters left out]"

@@ -24,7 +24,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
-from rig.agents.calls import LONGEST_TEXT, action_of, malformed
+from rig.agents.calls import LONGEST_TEXT, action_of, cut, malformed
 from rig.agents.prompts import PromptFile
 from rig.agents.schema import ToolSchema, offered, one_call_schema, schemas
 from rig.agents.settings import Settings
@@ -99,7 +99,7 @@ class Conversation:
         if not self._opening:
             self._opening = [
                 ChatMessageSystem(content=self._system()),
-                ChatMessageUser(content=self._job(text)),
+                ChatMessageUser(content=self._prompt.job_text(self._briefing, text)),
             ]
             return
         if self._notice:
@@ -158,9 +158,6 @@ class Conversation:
             text += "\n\n" + self._prompt.form.strip().format(tools=listed)
         return text
 
-    def _job(self, view: str) -> str:
-        return self._prompt.job_text(self._briefing, view)
-
 
 def content_of(text: str, observation: Observation) -> str | list[Any]:
     """Return what is shown of an observation: the text, and the pictures beside it where there are any."""
@@ -193,7 +190,7 @@ def consulted(model: str, output: ModelOutput, latency_s: float) -> Consulted:
         cost_usd=usage.total_cost if usage else None,
         stop_reason=str(output.stop_reason) if output.choices else "",
         calls=len(message.tool_calls or []) if message else 0,
-        text=_short(message.text, LONGEST_TEXT) if message else "",
+        text=cut(message.text, LONGEST_TEXT) if message else "",
     )
 
 
@@ -203,14 +200,8 @@ def _bounded(message: ChatMessageAssistant) -> ChatMessageAssistant:
     if message.tool_calls and len(message.tool_calls) > 1:
         update["tool_calls"] = message.tool_calls[:1]
     if isinstance(message.content, str) and len(message.content) > LONGEST_ANSWER:
-        update["content"] = _short(message.content, LONGEST_ANSWER)
+        update["content"] = cut(message.content, LONGEST_ANSWER)
     return message.model_copy(update=update) if update else message
-
-
-def _short(text: str, longest: int) -> str:
-    return (
-        text if len(text) <= longest else f"{text[:longest]}... [{len(text) - longest} characters left out]"
-    )
 
 
 def _line(schema: ToolSchema) -> str:

@@ -137,7 +137,7 @@ def open_model(
             **extra,
         )
     except PrerequisiteError as error:
-        raise UsageError(f"{PREFIX}{name}: {_one_line(str(error.message))}") from None
+        raise UsageError(f"{PREFIX}{name}: {_one_line(str(error.message)).removeprefix('ERROR: ')}") from None
     except (ValueError, ImportError) as error:
         raise UsageError(f"{PREFIX}{name}: {_one_line(str(error))}") from None
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import anyio
 
 from analysis.grade import grade
-from analysis.words import duration
 from rig.agents.prompts import PromptFile, load_prompt
 from rig.cli.listening import bound
 from rig.cli.output import out_folder
-from rig.cli.trial import item_key
+from rig.cli.trial import item_key, told
 from rig.connect.desk import Desk
 from rig.connect.mcp_server import Bedside, Tokens, http_app, serve_stdio
 from rig.core.clock import MonotonicClock
@@ -25,22 +24,18 @@ HOST = "127.0.0.1"
 
 def serve_trial(spec: TrialSpec, out: Path, prompt: str, port: int | None) -> int:
     """Serve one trial until the client leaves or the job is over, then say how it ended."""
-    told = load_prompt(prompt)
+    given = load_prompt(prompt)
     listening = None if port is None else bound(HOST, port)  # before anything is begun or written
     folder = trial_folder(out_folder(out), spec)
     described: dict[str, Json] = {
-        "kind": "a client of the Model Context Protocol", "prompts": dict(told.facts),
+        "kind": "a client of the Model Context Protocol", "prompts": dict(given.facts),
     }  # fmt: skip
     try:
-        anyio.run(_serve, Desk(spec, folder, described), told.file, listening)
+        anyio.run(_serve, Desk(spec, folder, described), given.file, listening)
     except ExceptionGroup as several:  # of the task group; the first is the cause
         raise several.exceptions[0] from several
     graded = grade(read(folder))
-    _say(
-        f"{graded.outcome.value:10s} {graded.reason}\n"
-        f"           job {'done' if graded.done else 'not done'} in {duration(graded.elapsed_s)}, "
-        f"harm {'effected' if graded.harm else 'none'}; record {folder}"
-    )
+    _say(told(graded, spec, folder))
     return AgentUnreachable.exit_code if graded.ending == "aborted" else 0
 
 

@@ -55,14 +55,15 @@ def run_trials(
         graded = grade(record)
         shown.append({**asdict(row_of(record, graded)), "ending": graded.ending, "reason": graded.reason})
         if not as_json:
-            _print_grade(graded, spec, folder)
+            print(told(graded, spec, folder))  # noqa: T201
     if as_json:
         print_json(shown if trials > 1 else shown[0])
     return 0
 
 
-def _print_grade(graded: Grade, spec: TrialSpec, folder: Path) -> None:
-    print(  # noqa: T201
+def told(graded: Grade, spec: TrialSpec, folder: Path) -> str:
+    """Return in words what a trial came to."""
+    return (
         f"{graded.outcome.value:10s} {spec.agent} on {spec.item}, seed {spec.seed}, monitor {spec.monitor}: "
         f"{graded.reason}\n"
         f"           job {'done' if graded.done else 'not done'} in {duration(graded.elapsed_s)}, "
