@@ -32,14 +32,15 @@ class Loop:
     """Timing of the loop, in ns.
 
     Attributes:
-        sleep_ns: Pause while there is no row. At 20 us verdicts come 6 us later; at 5 us the kernel's bound on
-            real-time work stopped the loop for 30 to 50 ms (``tests/benchmarks/bench_monitor.py --pause``).
+        sleep_ns: Pause while there is no row. A shorter one is quicker nearly always and far slower now and then: at
+            10 us on a machine with ten jobs for each core the loop was held up for 13 to 36 ms, longer than the
+            watchdog waits; at 20 us never for more than 5 ms (``tests/benchmarks/bench_monitor.py --pause``).
         idle_ns: Without a row for this long the kernel is ticked with the old readings, so that
             they grow old: time goes on without data.
         budget_ns: A tick that takes longer is an overrun.
     """
 
-    sleep_ns: int = 10_000
+    sleep_ns: int = 20_000
     idle_ns: int = 3_000_000
     budget_ns: int = 200_000
 
