@@ -7,6 +7,7 @@ on what the first has done. Old messages are dropped from the front, never the b
 import json
 from base64 import b64encode
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from inspect_ai.model import (
@@ -48,14 +49,14 @@ class Conversation:
         self._notice = ""
         self._window = settings.window
 
-    @property
+    @cached_property
     def tools(self) -> list[ToolInfo]:
         """What the model is offered; nothing when it fills in forms."""
         if self._settings.calls == "form":
             return []
         return [tool_info(schema) for schema in schemas(self._briefing.tools)]
 
-    @property
+    @cached_property
     def config(self) -> GenerateConfig:
         """How the model is asked."""
         s = self._settings
