@@ -81,6 +81,7 @@ class BridgeBackend:
         self._high = np.array([c.high for c in self.layout])
         self._scale = np.array([i.scale for i in m.INPUTS])
         self._open = False
+        self._sent: tuple[int, str] | None = None
 
     def __enter__(self) -> Self:
         """Open the link, agree on the time and arm.
@@ -126,6 +127,7 @@ class BridgeBackend:
         Raises:
             RigFault: If the node refuses; the message says why and what to do.
         """
+        self._sent = None
         self.link.seen(lambda session: setattr(session, "beating", True))
         outcome = self._patiently(lambda: self.link.request(m.Arm()))
         if outcome.ending is not Ending.DONE:
@@ -190,15 +192,36 @@ class BridgeBackend:
             RigFault: If one may not be sent, the node refuses, or it does not answer: then they may have
                 been carried out, at most once.
         """
+        self.send(commands)
+        self.confirm()
+
+    def send(self, commands: Iterable[Command]) -> None:
+        """Send setpoints, all or none, and do not wait: `confirm` says whether the node has taken them.
+
+        Raises:
+            RigFault: If one may not be sent, or those sent before were not taken.
+        """
+        self.confirm()
         taken = tuple(commands)
         if not taken:
             return
         now_ns = self._clock.now_ns()
         for command in taken:
             self._check(command, now_ns)
-        outcome = self.link.request(self._setpoints(taken))
+        names = ", ".join(c.actuator for c in taken)
+        self._sent = (self.link.submit(self._setpoints(taken)), names)
+
+    def confirm(self) -> None:
+        """Return when the node has taken what was sent last.
+
+        Raises:
+            RigFault: If it refuses or does not answer.
+        """
+        if self._sent is None:
+            return
+        (ticket, names), self._sent = self._sent, None
+        outcome = self.link.outcome(ticket)
         if outcome.ending is not Ending.DONE:
-            names = ", ".join(c.actuator for c in taken)
             raise RigFault(f"{self.link.port}: setpoints for {names}: {self._reason(outcome)}")
 
     def _check(self, command: Command, now_ns: int) -> None:

@@ -138,11 +138,15 @@ class Link:
 
     def request(self, message: m.Message, timeout_s: float = 1.0) -> Outcome:
         """Send a command and return how it ended; UNKNOWN when that cannot be told in time."""
-        return self._ended(lambda session: session.submit(message), timeout_s)
+        return self.outcome(self.submit(message), timeout_s)
+
+    def submit(self, message: m.Message) -> int:
+        """Send a command and return its ticket, for `outcome`; commands go one at a time, in order."""
+        return self._given(lambda session: session.submit(message))
 
     def stop(self, timeout_s: float = 1.0) -> Outcome:
         """Send a Stop ahead of everything that waits."""
-        return self._ended(lambda session: session.stop_now(), timeout_s)
+        return self.outcome(self._given(lambda session: session.stop_now()), timeout_s)
 
     def seen(self, look: Callable[[Session], Result]) -> Result:
         """Return what ``look`` finds in the session, nobody else touching it meanwhile."""
@@ -168,11 +172,15 @@ class Link:
         """Between the node's clock and this link's."""
         return self.seen(lambda s: s.clocks.clock)
 
-    def _ended(self, submit: Callable[[Session], int], timeout_s: float) -> Outcome:
+    def _given(self, submit: Callable[[Session], int]) -> int:
         with self._changed:
             ticket = submit(self.session)
             self._collect()
         self._nudge()
+        return ticket
+
+    def outcome(self, ticket: int, timeout_s: float = 1.0) -> Outcome:
+        """Return how a command ended, once; UNKNOWN when that cannot be told in time."""
         outcome = self._wait(lambda _: self._mailbox.outcomes.get(ticket), timeout_s)
         with self._changed:
             self._mailbox.outcomes.pop(ticket, None)

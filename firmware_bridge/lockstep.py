@@ -81,13 +81,18 @@ class LockstepLink:
 
     def request(self, message: m.Message, timeout_s: float = 1.0) -> Outcome:
         """Send a command and return how it ended; UNKNOWN when that cannot be told in time."""
-        return self._ended(self.session.submit(message), timeout_s)
+        return self.outcome(self.submit(message), timeout_s)
+
+    def submit(self, message: m.Message) -> int:
+        """Send a command and return its ticket, for `outcome`."""
+        return self.session.submit(message)
 
     def stop(self, timeout_s: float = 1.0) -> Outcome:
         """Send a Stop ahead of everything that waits."""
-        return self._ended(self.session.stop_now(), timeout_s)
+        return self.outcome(self.session.stop_now(), timeout_s)
 
-    def _ended(self, ticket: int, timeout_s: float) -> Outcome:
+    def outcome(self, ticket: int, timeout_s: float = 1.0) -> Outcome:
+        """Return how a command ended, once; UNKNOWN when that cannot be told in time."""
         self.pump()
         self._until(lambda: ticket in self._mailbox.outcomes, timeout_s)
         return self._mailbox.outcomes.pop(ticket, Outcome(ticket, Ending.UNKNOWN))

@@ -74,12 +74,16 @@ class WiredNode:
     def send(self, bridge: BridgeBackend, setpoints: FloatArray, expires_ns: int) -> None:
         """Send setpoints, and that no carer need be called.
 
+        In real time nobody waits for the answer: a refusal is found out when the next are sent.
+
         Raises:
             RigFault: If it does not take them, unless the monitor's rules have stopped it meanwhile.
         """
         commands = [Command(name, float(setpoints[i]), expires_ns) for name, i in self._driven]
         try:
-            bridge.write([*commands, Command(LAMP, 0.0, expires_ns)])
+            bridge.send([*commands, Command(LAMP, 0.0, expires_ns)])
+            if not self.board.real_time:
+                bridge.confirm()
         except RigFault:
             if not stopped_by_rules(bridge):
                 raise

@@ -30,6 +30,7 @@ from firmware_bridge.plant_port import Drives, World
 from rig.core.bench import load_bench
 from rig.core.clock import MonotonicClock, monotonic_ns
 from rig.core.command import Command, Plan, actuator_index
+from rig.doctor.emulated import rules_on
 from rig.doctor.simulated import quickest
 from rig.emulation.backend import EmulatedBackend
 from rig.sim.backend import indifferent_watch
@@ -234,7 +235,7 @@ def frames(garbage_frames: int, commands: int) -> bool:
 def punctuality(bench: str, seconds: float) -> None:
     """Print how late the ticks of an emulated bench are while its quickest actuator swings."""
     spec = load_bench(bench)
-    with EmulatedBackend(spec, 1) as backend:
+    with EmulatedBackend(spec, 1, rules=rules_on(spec)) as backend:
         i = actuator_index(spec.actuators, quickest(spec).name)
         n = round(seconds * 1e9 / spec.tick_ns)
         rows = np.repeat(backend.setpoints[None, :], n, axis=0)
