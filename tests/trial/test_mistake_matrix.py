@@ -76,8 +76,8 @@ def test_mistakes_at_one_kilohertz_are_made_by_their_agents_alone() -> None:
     assert all(matrix.on_guard[c] == {OnGuard.IN_TIME: 1} for c in hit), "on guard both are stopped"
 
 
-def test_what_no_rule_watches_does_harm_on_guard_too() -> None:
-    """Alarm fatigue is the only mistake that the monitor leaves to grading."""
+def test_a_mistake_that_is_only_advised_of_does_harm_on_guard_too() -> None:
+    """Of alarm fatigue the monitor only advises."""
     (trial,) = (t for t in trials_of(load_task("bed-watch")) if t.slips_on == "alarm-fatigue")
     assert run_one(trial, 1).on_guard is OnGuard.HARM
 
