@@ -16,6 +16,27 @@ NO_GRAPHICS = (ImportError, AttributeError, OSError, RuntimeError, mujoco.FatalE
 """What opening a context raises where the graphics libraries are missing."""
 
 
+BORDER = 240 / 180
+"""Side of a plate over that of the black square of the tag on it: a quiet zone of a sixth on each side."""
+
+
+def plate_mesh(side_m: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+    """Return vertices, texture coordinates and faces of a flat plate for a tag whose black square has this side.
+
+    It faces +x, its picture is upright along z, and a reader has y to the right.
+    """
+    h = side_m * BORDER / 2.0
+    front = np.array([(0, -h, -h), (0, h, -h), (0, h, h), (0, -h, h)], np.float64)
+    spots = np.array(
+        [(0, 1), (1, 1), (1, 0), (0, 0)] * 2, np.float64
+    )  # the first row of a picture is at v = 0
+    faces = np.array(
+        [(0, 1, 2), (0, 2, 3), (4, 6, 5), (4, 7, 6), (0, 4, 5), (0, 5, 1), (3, 2, 6), (3, 6, 7), (0, 3, 7), (0, 7, 4),
+         (1, 5, 6), (1, 6, 2)], np.int32,
+    )  # fmt: skip
+    return np.concatenate((front, front - (1e-4, 0.0, 0.0))), spots, faces
+
+
 def _context_class() -> Any:  # noqa: ANN401  one of several unrelated classes of the engine
     """Return the engine's class of off-screen contexts: the one asked for, or one that needs no screen."""
     if os.environ.get("MUJOCO_GL") or os.environ.get("DISPLAY") or os.name == "nt":

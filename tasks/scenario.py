@@ -101,7 +101,8 @@ class Scenario(_Strict):
         start: Initial values by plant or body input, in the bench's units.
         script: What the person does when, on top of the persona.
         notes: Extra lines of the care notes the agent is given.
-        faults: Sensor faults, in the bench's own form.
+        faults: Faults of sensors, cameras and devices, in the bench's own form; ``start_share`` and ``end_share`` of the
+            nominal duration may stand in place of ``start`` and ``end``.
         takeovers: When another agent takes over, where that differs from the task.
         records: Statements of the care records that differ here, by id, as in ``records.toml``.
     """

@@ -89,6 +89,12 @@ def trial(
             "not wait; paused: thinking is free, and nothing is scored."
         ),
     ] = "charged",
+    cameras: Annotated[
+        str,
+        typer.Option(
+            help="fitted: a sensor model; rendered: every frame is drawn and read, half a second each."
+        ),
+    ] = "fitted",
     as_json: Json = False,
 ) -> int:
     """Run trials of one task by one agent, and grade them."""
@@ -104,6 +110,7 @@ def trial(
         trials=trials,
         monitor=monitor,
         think=think,
+        cameras=cameras,
         out=out,
         as_json=as_json,
     )

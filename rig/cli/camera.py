@@ -2,10 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
-from rig.core.clock import wall_utc
+from rig.core.bench import load_bench
+from rig.core.clock import MonotonicClock, wall_utc
+from rig.core.errors import unknown
 from rig.vision.calibration import SQUARE_M, board_picture, calibrate, load_intrinsics, save_intrinsics
+from rig.vision.face import CHANNELS
 from rig.vision.frame import Frame, Inspector, Looks
 from rig.vision.markers import find_tags
 from rig.vision.perceive import STAGE, TagDetector, overlay
@@ -31,6 +37,42 @@ def calibrate_camera(folder: Path, out: Path) -> int:
         f"{found.views} views, reprojection error {found.rms_px:.2f} px (worst {found.worst_px:.2f}); "
         f"focal lengths {found.fx:.0f} and {found.fy:.0f} px. Valid until {found.expires_utc[:10]}. Written: {out}"
     )
+    return 0
+
+
+def fit_model(bench_name: str, camera: str, frames: int, seed: int, out: Path) -> int:
+    """Fit the sensor model of a camera of the scene from rendered frames, and write it."""
+    from rig.trial.sensor_model import LIGHTS, fit, samples, save, text_of
+
+    bench = load_bench(bench_name)
+    specs = {spec.name: spec for spec in bench.cameras}
+    if camera not in specs:
+        raise unknown("camera", camera, list(specs))
+    found = []
+    with Progress(transient=True) as bar:
+        for sample in bar.track(
+            samples(bench, specs[camera], frames, np.random.default_rng(seed), MonotonicClock()), total=frames
+        ):
+            found.append(sample)
+    table = Table(
+        "Channel",
+        "Light",
+        "Seen",
+        "Bias",
+        "Error (rms)",
+        "Worst",
+        title=f"{frames} frames of camera {camera}",
+    )
+    for channel in CHANNELS:
+        for light in (*LIGHTS, None):
+            one = fit([s for s in found if light in (None, s.light)], channel)
+            unit, scale = ("deg", 1.0) if channel == "face.yaw" else ("mm", 1000.0)
+            table.add_row(
+                channel, "all" if light is None else f"{light:g}", f"{100 * (1 - one.missed):.1f} %",
+                *(f"{scale * v:.2f} {unit}" for v in (one.bias, one.sd, one.worst)),
+            )  # fmt: skip
+    save(out, text_of(specs[camera], bench, found))
+    Console().print(table, f"Written: {out}. Benches whose camera names it as its `model` use it.")
     return 0
 
 

@@ -45,3 +45,19 @@ def camera_look(
     from rig.cli.camera import look_at
 
     return look_at(folder, calibration, out)
+
+
+@commands.command("fit")
+def camera_fit(
+    bench: Annotated[str, typer.Option(help="The bench.")] = "sim",
+    camera: Annotated[str, typer.Option(help="Its camera, one of the scene.")] = "face",
+    frames: Annotated[
+        int, typer.Option(help="Frames to draw; each takes up to a second.", min=8, max=100_000)
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="Of the poses.", min=0)] = 7,
+    out: Annotated[Path, typer.Option(help="The sensor model to write.")] = Path("camera-model.toml"),
+) -> int:
+    """Fit the sensor model that trials use in place of drawing every frame, from drawn frames."""
+    from rig.cli.camera import fit_model
+
+    return fit_model(bench, camera, frames, seed, out)

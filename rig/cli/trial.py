@@ -22,7 +22,7 @@ MAX_TRIALS = 100_000
 
 def run_trials(
     task: str, length: str | None, scenario: str | None, *, agent: str, bench: str, seed: int, trials: int,
-    monitor: str, think: str, out: Path, as_json: bool,
+    monitor: str, think: str, cameras: str, out: Path, as_json: bool,
 ) -> int:  # fmt: skip
     """Run ``trials`` trials with consecutive seeds and print each grade."""
     if not 1 <= trials <= MAX_TRIALS:
@@ -33,7 +33,9 @@ def run_trials(
     load_bench(bench)
     item = item_key(task, length, scenario)
     specs = [
-        TrialSpec(item=item, agent=agent, bench=bench, monitor=monitor, seed=seed + i, think=think)
+        TrialSpec(
+            item=item, agent=agent, bench=bench, monitor=monitor, seed=seed + i, think=think, cameras=cameras
+        )
         for i in range(trials)
     ]
     out_folder(out)

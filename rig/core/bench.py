@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rig.core.camera import CameraSpec, CameraTable
+from rig.core.camera import CameraSpec, CameraTable, SensorModel
 from rig.core.channel import Audience, Channel, Layout
 from rig.core.clock import nanoseconds
 from rig.core.command import Actuator
@@ -244,7 +244,9 @@ def _duplicates(file: _BenchFile) -> list[str]:
     return mistakes + [f"body.{n}: is an actuator too; rename one" for n in file.body if n in file.actuator]
 
 
-def _spec(file: _BenchFile, source: str, digest: str, base: str) -> BenchSpec:
+def _spec(
+    file: _BenchFile, source: str, digest: str, base: str, models: Mapping[str, SensorModel]
+) -> BenchSpec:
     reader = _Reader()
     tick_ns = reader.period_ns("tick", file.tick)
     slow_tick_ns = reader.period_ns("slow_tick", file.slow_tick)
@@ -267,7 +269,12 @@ def _spec(file: _BenchFile, source: str, digest: str, base: str) -> BenchSpec:
         if name not in file.channel
     ]
     cameras = tuple(
-        table.camera(name, tuple(c for c, t in file.channel.items() if t.camera == name), reader.mistakes)
+        table.camera(
+            name,
+            tuple(c for c, t in file.channel.items() if t.camera == name),
+            reader.mistakes,
+            models.get(name),
+        )
         for name, table in file.camera.items()
     )
     reader.mistakes += [
@@ -338,7 +345,23 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
         tables["camera"] = _laid_over(below_cameras, tables.get("camera", {}))
     file = validated(tables, str(path), _BenchFile)
     parts = [parse_validated(raw, str(where), _Parts) for where, raw in raw_parts.items()]
-    return _spec(_merged(file, parts, str(path)), str(path), digest.hexdigest(), base)
+    merged, models = _merged(file, parts, str(path)), {}
+    for camera, table in merged.camera.items():
+        if table.model:
+            place = hardware_file("sensors", f"{table.model}.toml")
+            digest.update(raw_model := place.read_bytes())
+            models[camera] = parse_validated(raw_model, str(place), SensorModel)
+    return _spec(_fitted(merged, models), str(path), digest.hexdigest(), base, models)
+
+
+def _fitted(file: _BenchFile, models: Mapping[str, SensorModel]) -> _BenchFile:
+    """Return the bench with the noise of what is read off its cameras as it was fitted."""
+    channels = dict(file.channel)
+    for camera, model in models.items():
+        for name, found in model.channel.items():
+            if name in channels and channels[name].camera == camera:
+                channels[name] = channels[name].model_copy(update={"noise": found.sd})
+    return file.model_copy(update={"channel": channels})
 
 
 def _stations(names: object, source: str) -> dict[Path, bytes]:

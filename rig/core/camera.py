@@ -1,6 +1,7 @@
 """Cameras of a bench, as its file lists them: what each looks at, how fast, how late, and what may be recorded."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Literal
 
@@ -34,6 +35,7 @@ class CameraSpec:
         calibration: File of its calibration, empty for a renderer, whose lens is known.
         expires: Last day the calibration holds; None for a renderer.
         channels: What is read off it.
+        missed: Share of frames off which a channel is not read, by channel, from the fitted model.
     """
 
     name: str
@@ -51,11 +53,34 @@ class CameraSpec:
     calibration: str
     expires: date | None
     channels: tuple[str, ...]
+    missed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def scene_camera(self) -> str | None:
         """Name of the camera in the scene; None for a device."""
         return self.source.removeprefix(SCENE) if self.source.startswith(SCENE) else None
+
+
+class FittedChannel(BaseModel):
+    """What is read off a camera, as fitted: errors in the channel's unit, ``sd`` the root of their mean square."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    sd: Annotated[float, Field(ge=0)]
+    bias: float
+    worst: Annotated[float, Field(ge=0)]
+    missed: Annotated[float, Field(ge=0, lt=1)]
+
+
+class SensorModel(BaseModel):
+    """A ``hardware/sensors/NAME.toml``, as `runrig camera fit` writes it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str
+    made: str
+    frames: Annotated[int, Field(gt=0)]
+    channel: dict[str, FittedChannel]
 
 
 class CameraTable(BaseModel):
@@ -78,8 +103,11 @@ class CameraTable(BaseModel):
     sync_error: str = "0 s"
     calibration: str = ""
     expires: date | None = None
+    model: str = ""
 
-    def camera(self, name: str, channels: tuple[str, ...], mistakes: list[str]) -> CameraSpec:
+    def camera(
+        self, name: str, channels: tuple[str, ...], mistakes: list[str], model: "SensorModel | None" = None
+    ) -> CameraSpec:
         """Return the camera; what is wrong with it goes to ``mistakes``."""
 
         def time_ns(key: str, least_ns: int) -> int:
@@ -111,4 +139,5 @@ class CameraTable(BaseModel):
             stale_after_ns=time_ns("stale_after", 1), frozen_after=self.frozen_after, record=self.record,
             record_every_ns=time_ns("record_every", 1), sync_error_ns=time_ns("sync_error", 0),
             calibration=self.calibration, expires=self.expires, channels=channels,
+            missed={} if model is None else {c: f.missed for c, f in model.channel.items() if f.missed > 0},
         )  # fmt: skip

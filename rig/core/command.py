@@ -105,3 +105,9 @@ def actuator_index(actuators: Sequence[Actuator], name: str) -> int:
         if actuator.name == name:
             return i
     raise unknown("actuator", name, [a.name for a in actuators])
+
+
+def part_of(plan: Plan, start: int, end: int) -> Plan:
+    """Return rows ``start`` to before ``end`` of a plan, under the same lease."""
+    rows = plan.setpoints[start:end]
+    return Plan(plan.actuators, plan.time_ns(start), plan.period_ns, rows, plan.expires_ns)

@@ -53,6 +53,7 @@ class SimBackend:
         seed: Seed of the sensors' noise.
         faults: Sensor faults to inject.
         parameters: Constants of its stations, in place of their defaults.
+        given: Channels whose samples come from outside, by `give`: a camera's.
     """
 
     def __init__(
@@ -61,13 +62,18 @@ class SimBackend:
         seed: int,
         faults: Sequence[SensorFault] = (),
         parameters: Sequence[object] = (),
+        given: Sequence[str] = (),
     ) -> None:
         check_faults(faults, bench.layout)
-        self._bench, self._seed, self._faults = bench, seed, tuple(faults)
+        if wrong := [f.channel for f in faults if f.channel in given]:
+            raise UsageError(
+                f"{wrong[0]} is read off frames here: give a fault of the camera, not of the channel"
+            )
+        self._bench, self._seed, self._faults, self._given = bench, seed, tuple(faults), tuple(given)
         self._made = compose(bench, parameters)
         self._scene: Scene | None = None
         self._plant = build_plant(bench, self._made)
-        self._senses = build_senses(bench, self._made, seed, self._faults)
+        self._senses = build_senses(bench, self._made, seed, self._faults, self._given)
         self._starts = {name: start for s in self._made.stations for name, start in s.starts.items()}
         self._stands = {name: value for s in self._made.stations for name, value in s.stands.items()}
         self._busy = [s.why_busy for s in self._made.stations if s.why_busy is not None]
@@ -190,7 +196,7 @@ class SimBackend:
         world = {self._starts[starts[i].name].quantity: value for i, value in given.items()}
         fill_world(plant, self._made, setpoints, values, world)
         settle(scene, plant, setpoints[: plant.servos])
-        self._senses = build_senses(self._bench, self._made, self._seed, self._faults)
+        self._senses = build_senses(self._bench, self._made, self._seed, self._faults, self._given)
         self._broken = None
         self._run(self._rows(self.setpoints[None, :]), (), kernel.LOOK, 0, indifferent_watch())
         return self.snapshot()
@@ -214,6 +220,22 @@ class SimBackend:
         known = [Actuator(name=c.name, unit=c.unit, low=c.low, high=c.high, rate=1.0) for c in intents]
         for i, value in checked("intent", values, known).items():
             self._plant.intents["target"][i] = value
+
+    def give(self, values: Mapping[str, float], sampled_ns: int) -> None:
+        """Let channels show from the next tick on what was read off the world at ``sampled_ns``.
+
+        Raises:
+            UsageError: If a channel is not one of those to be given.
+        """
+        senses = self._senses
+        for name, value in values.items():
+            if name not in self._given:
+                raise UsageError(f"channel {name} is measured; given are: {', '.join(self._given) or 'none'}")
+            i = self.layout.index(name)
+            channel = self.layout[name]
+            senses.values[i], senses.sampled_ns[i] = value, sampled_ns
+            inside = channel.low <= value <= channel.high
+            senses.channels[i]["quality"] = Quality.GOOD if inside else Quality.OUT_OF_RANGE
 
     # ---- reading and writing
 

@@ -87,14 +87,21 @@ def parse_camera_faults(
 
 
 def sensor_faults(faults: Sequence[CameraFault], cameras: Sequence[CameraSpec]) -> tuple[SensorFault, ...]:
-    """Return what faults of cameras are for the channels that are read off them."""
+    """Return what faults of cameras are for the channels read off them, and what these miss without any fault."""
     named = {camera.name: camera for camera in cameras}
-    return tuple(
+    always = [
+        _fault(Fault.MISSED, channel, 0.0, None, chance=share)
+        for camera in cameras
+        for channel, share in camera.missed.items()
+        if channel in camera.channels
+    ]
+    struck = [
         one
         for fault in faults
-        for name in named[fault.camera].channels
-        for one in _on(name, fault, named[fault.camera])
-    )
+        for channel in named[fault.camera].channels
+        for one in _on(channel, fault, named[fault.camera])
+    ]
+    return (*always, *struck)
 
 
 def _on(channel: str, fault: CameraFault, camera: CameraSpec) -> list[SensorFault]:

@@ -152,7 +152,9 @@ def sense(senses: Senses, vector: FloatArray, t_ns: int) -> None:
     for c in range(channels.shape[0]):
         channel = channels[c]
         k, x = channel.last, 0.0
-        if channel.line >= 0:
+        if channel.given:
+            k = -1  # it shows what it was last given, and grows old
+        elif channel.line >= 0:
             late_ns = channel.latency_ns
             if faulty:
                 late_ns += _added_latency_ns(faults, c, t_ns)

@@ -24,8 +24,18 @@ def _salt(seed: int, channel: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}/{channel}".encode()).digest()[:8], "big")
 
 
-def build_senses(bench: BenchSpec, made: Composition, seed: int, faults: Sequence[SensorFault]) -> Senses:
-    """Return the sensors of a bench, none of which has measured anything yet."""
+def build_senses(
+    bench: BenchSpec, made: Composition, seed: int, faults: Sequence[SensorFault], given: Sequence[str] = ()
+) -> Senses:
+    """Return the sensors of a bench, none of which has measured anything yet.
+
+    Args:
+        bench: The bench.
+        made: Its stations.
+        seed: Of the noise.
+        faults: What goes wrong with them.
+        given: Channels whose samples come from outside.
+    """
     layout, n = bench.layout, len(bench.layout)
     channels = np.zeros(n, dtype=CHANNEL)
     channels["source"] = channel_sources(bench, made)
@@ -40,6 +50,7 @@ def build_senses(bench: BenchSpec, made: Composition, seed: int, faults: Sequenc
     added = longest_delays_ns(faults)
     longest_ns = channels["latency_ns"] + np.array([added.get(name, 0) for name in layout.names])
     delayed = longest_ns > 0
+    channels["given"][[layout.index(name) for name in given]] = 1
     channels["line"] = np.where(delayed, np.cumsum(delayed) - 1, -1)
     depth = int(np.max(longest_ns // channels["period_ns"])) + 2
     return Senses(

@@ -45,11 +45,12 @@ CHANNEL = np.dtype(
     [(n, np.int64) for n in ("source", "period_ns", "latency_ns", "stale_ns", "line")]
     + [(n, np.float64) for n in ("low", "high", "resolution", "noise")]
     + [("salt", np.uint64)]
-    + [(n, np.int64) for n in ("due_ns", "last", "taken", "quality")]
+    + [(n, np.int64) for n in ("due_ns", "last", "taken", "quality", "given")]
 )
 """A sensor: how it measures (``line`` is its row in the delay lines, -1 for none; ``salt`` is seed
 and name, hashed) and how far it has got: when the next sample is due, the number of the sample
-shown and of the last one in the delay line, and the quality of the sample shown, age aside."""
+shown and of the last one in the delay line, and the quality of the sample shown, age aside; whether
+its samples are ``given`` from outside instead of measured."""
 
 FAULT = np.dtype(
     [(n, np.int64) for n in ("kind", "channel", "start_ns", "end_ns")] + [(n, np.float64) for n in ("a", "b")]

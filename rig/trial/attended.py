@@ -15,7 +15,7 @@ from typing import Protocol, Self
 from rig.core.backend import Stop, Stretch
 from rig.core.channel import FloatArray, Layout, Snapshot, Trace, joined
 from rig.core.clock import Clock, nanoseconds, seconds
-from rig.core.command import Actuator, Command, Plan
+from rig.core.command import Actuator, Command, Plan, part_of
 from rig.core.event import Event, Kind, Severity
 from rig.core.watch import Guard, Watch
 from rig.trial.parts import Manikin, Recorder
@@ -110,7 +110,7 @@ class Attended:
                 if done:
                     return Stretch(joined(done, self.layout), Stop.END)
                 raise StoppedByPerson(_sentence(self._stopped))
-            piece = _part(plan, at, at + self._ticks(plan.period_ns))
+            piece = part_of(plan, at, at + self._ticks(plan.period_ns))
             found = self._backend.stretch(piece, watch, guards)
             done.append(found.trace)
             at += len(found.trace)
@@ -207,11 +207,6 @@ class Attended:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._backend.make_safe()
-
-
-def _part(plan: Plan, start: int, end: int) -> Plan:
-    rows = plan.setpoints[start:end]
-    return Plan(plan.actuators, plan.time_ns(start), plan.period_ns, rows, plan.expires_ns)
 
 
 def _sentence(word: Word | None) -> str:

@@ -9,29 +9,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mujoco import MjModel
 
 from rig.agents.catalogue import make_agent
 from rig.core.agent import Agent, Closable, Decision, Described, Instrument
 from rig.core.bench import BenchSpec, load_bench
+from rig.core.camera import CameraSpec
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
-from rig.core.errors import AgentUnreachable, ConfigError, ConfigurationChanged, RigFault, UsageError
+from rig.core.errors import (
+    AgentUnreachable,
+    CannotArm,
+    ConfigError,
+    ConfigurationChanged,
+    RigFault,
+    UsageError,
+)
 from rig.core.event import Json
 from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
 from rig.emulation.faults import DeviceFault, is_bench_fault, parse_bench_faults
 from rig.kinematics import JOINTS, Kinematics
+from rig.offscreen import NO_GRAPHICS, Offscreen
 from rig.sim.backend import SimBackend
 from rig.sim.camera_faults import CameraFault, is_camera_fault, parse_camera_faults
 from rig.sim.camera_faults import sensor_faults as of_cameras
 from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.attended import Attendance, Attended, StoppedByPerson
-from rig.trial.parts import Manikin, Mode, Parts
+from rig.trial.parts import Manikin, Mode, Parts, Recorder
+from rig.trial.rendered import RenderedBackend
 from rig.trial.rig import Rig
+from rig.trial.sensor_model import rendered
 from rig.trial.session import Ending, Progress, Session, TrialResult
 from rig.trial.sight import Sight, streams
-from rig.trial.spec import Ticket, TrialSpec, configuration
+from rig.trial.spec import RENDERED, Ticket, TrialSpec, configuration
 from rig.trial.think import ThinkMode, parse_think
+from rig.vision.face import CHANNELS
 from safety_monitor.gate import Envelope
 from safety_monitor.limits import limit_files, load_envelope
 from safety_monitor.monitor import Monitor
@@ -175,7 +188,8 @@ def open_session(
     }
     if ticket is not None:
         manifest["wall"] = _admitted(ticket, spec, facts)
-    devices = open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor)
+    eye = eye_of(bench) if spec.cameras == RENDERED else None
+    devices = open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor, eye is not None)
     sight = Sight(bench, MonotonicClock(), camera_faults_of(item, bench), int(seeds[2].generate_state(2)[1]))
     flush_ns = attendance.flush_every_ns if attendance else SIM_FLUSH_NS
     with ExitStack() as stack:
@@ -188,9 +202,11 @@ def open_session(
         )  # fmt: skip
         backend = stack.enter_context(devices)
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
-        backend.place(**start_of(item, bench, backend.starts))
         if (world := world_of(backend)) is not None:
             sight.look_at(world)
+            if eye is not None:
+                backend = stack.enter_context(looked_at(world, eye, sight, record))
+        backend.place(**start_of(item, bench, backend.starts))
         driven = Attended(backend, record, attendance) if attendance else backend
         parts = Parts(
             bench=bench, backend=driven, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
@@ -319,8 +335,15 @@ def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, d
     return {kind: {n: v for n, v in start.items() if n in names} for kind, names in kinds.items()}
 
 
-def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin:
+def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str, looked_at: bool = False) -> Manikin:
     """Return the bench's devices, not entered yet.
+
+    Args:
+        bench: The bench.
+        seed: Of its sensors.
+        item: What goes wrong with it.
+        monitor: Whether verdicts are enforced.
+        looked_at: Whether what its face camera sees is given by one who looks, and faults of cameras with it.
 
     Raises:
         UsageError: If nothing here can drive such a bench.
@@ -331,6 +354,8 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str) -> Manikin
             raise UsageError(
                 f"{item.key} has faults of wires or devices, which bench {bench.name} does not have"
             )
+        if looked_at:
+            return SimBackend(bench, seed=seed, faults=own_faults_of(item), given=CHANNELS)
         return SimBackend(bench, seed=seed, faults=faults_of(item, bench))
     if bench.embodiment == "emulated":
         from rig.emulation.backend import EmulatedBackend
@@ -359,6 +384,38 @@ def _physical(bench: BenchSpec) -> Manikin:
     )
 
 
+def eye_of(bench: BenchSpec) -> CameraSpec:
+    """Return the camera whose channels are read off drawn frames, after trying whether any can be drawn.
+
+    Raises:
+        UsageError: If the bench has no such camera.
+        CannotArm: If the graphics libraries are missing.
+    """
+    fit = [c for c in bench.cameras if c.scene_camera and {*CHANNELS} <= {*c.channels}]
+    if bench.embodiment != "simulated" or not fit:
+        raise UsageError(
+            f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read"
+        )
+    try:
+        with Offscreen(MjModel.from_xml_string("<mujoco/>"), 64, 64):
+            return fit[0]
+    except NO_GRAPHICS as error:
+        raise CannotArm(
+            f"no pictures on this machine: the graphics libraries are missing ({error}); install libegl1 and "
+            f"libgl1-mesa-dri, or use --cameras fitted"
+        ) from None
+
+
+@contextmanager
+def looked_at(
+    world: SimBackend, spec: CameraSpec, sight: Sight, recorder: Recorder
+) -> Iterator[RenderedBackend]:
+    """Yield a simulated bench whose face camera is drawn and read."""
+    with rendered(world, spec) as camera:
+        eye = sight.eye(spec, sight.drawing(spec, camera.view))
+        yield RenderedBackend(world, spec, eye, camera.detector, recorder)
+
+
 def world_of(backend: Manikin) -> SimBackend | None:
     """Return the simulated world behind a bench, None where it is the real one."""
     if isinstance(backend, SimBackend):
@@ -375,8 +432,17 @@ def faults_of(item: Item, bench: BenchSpec) -> tuple[SensorFault, ...]:
     Raises:
         ConfigError: If a fault is not one the bench knows.
     """
+    return (*own_faults_of(item), *of_cameras(camera_faults_of(item, bench), bench.cameras))
+
+
+def own_faults_of(item: Item) -> tuple[SensorFault, ...]:
+    """Return what goes wrong with sensors themselves.
+
+    Raises:
+        ConfigError: If a fault is not one the bench knows.
+    """
     own = [f for f in _timed(item) if not is_bench_fault(f) and not is_camera_fault(f)]
-    return (*parse_faults(own, _source(item)), *of_cameras(camera_faults_of(item, bench), bench.cameras))
+    return parse_faults(own, _source(item))
 
 
 def camera_faults_of(item: Item, bench: BenchSpec) -> tuple[CameraFault, ...]:
@@ -407,9 +473,10 @@ def _timed(item: Item) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for fault in item.scenario.faults:
         given = dict(fault)
-        start_s = total_s * float(given.pop("start_share", 0.0))
-        end_s = total_s * float(given.pop("end_share", 10.0))
-        found.append({**given, "start": f"{start_s} s", "end": f"{end_s} s"})
+        start_s, end_s = (
+            total_s * float(given.pop(f"{at}_share", by)) for at, by in (("start", 0.0), ("end", 10.0))
+        )
+        found.append({"start": f"{start_s} s", "end": f"{end_s} s", **given})
     return found
 
 

@@ -155,6 +155,11 @@ class Sight:
                 f"camera {spec.name}: nothing can be read off its frames: {', '.join(sorted(flaws))}"
             )
 
+    def eye(self, spec: CameraSpec, camera: Camera) -> Camera:
+        """Return a camera with the scenario's faults in it, to be looked through from now on."""
+        self._cameras[spec.name] = self._faulty(spec, camera)
+        return self._cameras[spec.name]
+
     def look_at(self, world: SimBackend) -> None:
         """Give the cameras of the scene a world to look at."""
         self._world = world
@@ -201,8 +206,11 @@ class Sight:
         if self._world is None or spec.scene_camera is None:
             raise UsageError(f"camera {spec.name}: this bench has no scene to look at")
         view = View(self._world, spec.scene_camera, spec.width, spec.height)
-        drawing = self._stack.enter_context(view)
-        return DrawnCamera(drawing.draw, seconds(spec.period_ns), grain=(self._seed, _number(spec.name)))
+        return self.drawing(spec, self._stack.enter_context(view))
+
+    def drawing(self, spec: CameraSpec, view: View) -> Camera:
+        """Return an open view as a camera, with the grain of a live sensor."""
+        return DrawnCamera(view.draw, seconds(spec.period_ns), grain=(self._seed, _number(spec.name)))
 
     def _faulty(self, spec: CameraSpec, camera: Camera) -> Camera:
         for fault in self._faults:

@@ -24,6 +24,7 @@ from safety_monitor.rules import rule_files
 from tasks.suite import Item
 
 MAX_SEED = 2**63 - 1
+FITTED, RENDERED = "fitted", "rendered"
 
 _PACKAGES = ("rig", "tasks", "safety_monitor", "firmware_bridge")
 _ENGINES = ("mujoco", "numba", "llvmlite", "numpy")
@@ -42,6 +43,8 @@ class TrialSpec:
         seed: Seeds the person, the sensors and the agent; the same in both monitor modes.
         repeat: Number of this repetition under the same seed.
         think: What thinking costs: ``charged``, ``paused``, ``realtime``, or a duration for every decision.
+        cameras: Where what is read off cameras comes from on a simulated bench: ``fitted``, the sensor model that
+            was fitted from drawn frames, or ``rendered``, the frames themselves.
     """
 
     item: str
@@ -51,6 +54,7 @@ class TrialSpec:
     seed: int
     repeat: int = 0
     think: str = "charged"
+    cameras: str = FITTED
 
     def __post_init__(self) -> None:
         parse_think(self.think)
@@ -58,10 +62,15 @@ class TrialSpec:
             raise UsageError(f"seed {self.seed}: give a whole number from 0 to {MAX_SEED}")
         if self.monitor not in ("shadow", "guard"):
             raise UsageError(f"monitor {self.monitor!r}: give shadow or guard")
+        if self.cameras not in (FITTED, RENDERED):
+            raise UsageError(f"cameras {self.cameras!r}: give {FITTED} or {RENDERED}")
 
     def key(self, configuration: str) -> dict[str, Json]:
         """Return the trial key: what makes this trial this trial."""
-        return {**asdict(self), "configuration": configuration}
+        key = asdict(self)
+        if self.cameras == FITTED:
+            del key["cameras"]
+        return {**key, "configuration": configuration}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,11 @@ def configuration(
         "monitor": spec.monitor,
         "rules": {"meaning": rules, **{path.name: _file_digest(path) for path in rule_files(task.name)}},
         "limits": {path.name: _file_digest(path) for path in (*limit_files(), envelope_file(bench.base))},
-        "policy": {"thinking": spec.think, "retries": 0},
+        "policy": {
+            "thinking": spec.think,
+            "retries": 0,
+            **({"cameras": RENDERED} if spec.cameras == RENDERED else {}),
+        },
         "fallback": "hold-safe of the rig, responses of the rules; both in the code",
         "bench": {"name": bench.name, "embodiment": bench.embodiment, "file": bench.digest},
         "layout": bench.layout.digest(),
@@ -180,4 +193,6 @@ def trial_folder(out: Path, spec: TrialSpec) -> Path:
     name = f"{agent}-{spec.monitor}-seed{spec.seed}" + (f"-repeat{spec.repeat}" if spec.repeat else "")
     if spec.think != "charged":
         name += "-think-" + spec.think.replace(" ", "")
+    if spec.cameras == RENDERED:
+        name += "-rendered"
     return out / spec.item.replace("/", "_") / name

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rig.core.data import hardware_dir
 from rig.core.errors import UsageError
-from rig.offscreen import NO_GRAPHICS, Offscreen, Picture
+from rig.offscreen import NO_GRAPHICS, Offscreen, Picture, plate_mesh
 from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.markers import tag_picture
 from rig.vision.source import encoded
@@ -28,22 +28,8 @@ NAMES: Final = {0: "head", 1: "jaw", 2: "spoon", 3: "cup", 4: "bed"}
 
 
 def _plate(side_m: float) -> str:
-    """Return a flat square facing +x, its texture upright seen from there, as an inline mesh."""
-    h = side_m * _PIXELS / (_PIXELS - 2 * _QUIET) / 2.0
-    corners = [
-        (0, -h, -h),
-        (0, h, -h),
-        (0, h, h),
-        (0, -h, h),
-        (-1e-4, -h, -h),
-        (-1e-4, h, -h),
-        (-1e-4, h, h),
-        (-1e-4, -h, h),
-    ]
-    spots = [(0, 1), (1, 1), (1, 0), (0, 0)] * 2  # the engine puts the first row of a picture at v = 0
-    faces = [(0, 1, 2), (0, 2, 3), (4, 6, 5), (4, 7, 6), (0, 4, 5), (0, 5, 1), (3, 2, 6), (3, 6, 7), (0, 3, 7), (0, 7, 4),
-             (1, 5, 6), (1, 6, 2)]  # fmt: skip
-    words = [" ".join(f"{v:.6g}" for part in parts for v in part) for parts in (corners, spots, faces)]
+    """Return a plate for a tag as an inline mesh."""
+    words = [" ".join(f"{v:.6g}" for v in part.ravel()) for part in plate_mesh(side_m)]
     return f'vertex="{words[0]}" texcoord="{words[1]}" face="{words[2]}"'
 
 

@@ -25,6 +25,7 @@ def test_the_simulated_bench_loads_with_the_digest_of_its_files() -> None:
     bench = load_bench("sim")
     assert isinstance(bench, BenchSpec)
     files = [SIM, *(hardware_file("stations", f"{name}.toml") for name in bench.stations)]
+    files.append(hardware_file("sensors", "face.toml"))  # what is read off its camera, as fitted
     assert bench.digest == hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
     assert (bench.tick_ns, bench.slow_tick_ns, bench.reaction_ns) == (1_000_000, 1_000_000_000, 8_000_000)
     assert bench == load_bench(SIM)

@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from running import spec_of
+from running import ran, spec_of
 
 from rig.agents.view import view_of
 from rig.core.agent import Decision, Observation
@@ -211,3 +211,20 @@ def test_a_bench_file_says_what_a_device_needs(tmp_path: Path) -> None:
         load_bench(path)
     assert "camera.face: a device needs `calibration` and `expires`" in str(told.value)
     assert "camera.face.period" in str(told.value)
+
+
+# --- the monitor ------------------------------------------------------------------------------------
+
+
+def test_a_frozen_camera_is_held_in_time_and_missing_frames_are_not(tmp_path: Path) -> None:
+    """She shuts her mouth behind a picture that stands still: harm where nobody watches, none where the monitor does."""
+    frozen, hiccups = ("spoon-feed/4-bites/frozen-camera", "spoon-feed/4-bites/camera-hiccups")
+    unwatched = ran(spec_of(frozen, agent="hasty", monitor="shadow"), tmp_path / "shadow")
+    assert unwatched.grade.harm and "forces-spoon" in unwatched.grade.violated
+    watched = ran(spec_of(frozen, agent="hasty"), tmp_path / "guard")
+    assert not watched.grade.harm
+    held = [e for e in watched.events(Kind.INTERVENED) if e.body["rule"] == "blind-near-face"]
+    assert held and held[0].body["response"] == "hold"
+    assert 30e9 < held[0].t_ns < 150e9  # while the picture stands still
+    twin = ran(spec_of(hiccups, agent="careful"), tmp_path / "twin")
+    assert twin.grade.done and not twin.events(Kind.INTERVENED)

@@ -1,0 +1,142 @@
+"""The face camera on drawn frames of the simulated bench, against what is true there."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rig.core.bench import load_bench
+from rig.core.clock import SimClock
+from rig.core.errors import UsageError
+from rig.kinematics import JOINTS, Kinematics
+from rig.sim.backend import SimBackend
+from rig.trial.sensor_model import Rendered, Sample, fit, rendered, samples
+from rig.vision.face import CHANNELS, FaceDetector, load_markers
+from rig.vision.frame import Frame
+from rig.vision.markers import find_tags
+
+BENCH = load_bench("sim")
+SPEC = replace(BENCH.cameras[0], width=640, height=480)
+TRUTH = {"face.gap": "truth.gap", "face.yaw": "truth.yaw", "mouth.opening": "truth.opening"}
+WITHIN = {"face.gap": 4e-3, "face.yaw": 1.5, "mouth.opening": 4e-3}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[tuple[SimBackend, Rendered]]:
+    with SimBackend(BENCH, 0) as backend:
+        try:
+            with rendered(backend, SPEC) as camera:
+                yield backend, camera
+        except UsageError as error:
+            pytest.skip(str(error))
+
+
+def put(backend: SimBackend, gap_m: float, yaw: float = 0.0, opening: float = 0.02) -> np.ndarray:
+    arm = Kinematics(BENCH.scene, BENCH.tool)
+    lips = arm.place("lips")
+    joints = arm.solve(
+        replace(lips, position=lips.position + np.array((gap_m, 0.0, 0.0))), backend.setpoints[: len(JOINTS)]
+    )
+    backend.place(
+        actuators=dict(zip(JOINTS, joints.tolist(), strict=True)),
+        body={"head.yaw": yaw, "mouth.opening": opening},
+    )
+    backend.hold(2)
+    return arm.pose(joints).position
+
+
+def frame_of(camera: Rendered, number: int = 0) -> Frame:
+    return Frame(camera.view.draw()[0], 5, number)
+
+
+@pytest.mark.parametrize(
+    ("gap_m", "yaw", "opening"), [(0.08, 0.0, 0.0), (0.02, 12.0, 0.03), (-0.01, -12.0, 0.04)]
+)
+def test_what_is_read_is_what_is_there(
+    bench: tuple[SimBackend, Rendered], gap_m: float, yaw: float, opening: float
+) -> None:
+    backend, camera = bench
+    put(backend, gap_m, yaw, opening)
+    now, found = backend.snapshot(), camera.detector.read(frame_of(camera))
+    for channel, true in TRUTH.items():
+        reading = found[channel]
+        assert reading.value is not None and reading.exposed_ns == 5
+        off = abs(reading.value - now.value(true))
+        assert off < WITHIN[channel] and off < 4 * reading.sd, channel
+
+
+def test_following_a_tag_finds_what_a_search_finds(bench: tuple[SimBackend, Rendered]) -> None:
+    backend, camera = bench
+    detector = camera.detector
+    put(backend, 0.05)
+    before = find_tags(frame_of(camera).picture, detector.camera, detector.markers.sides_m)
+    put(backend, 0.045, 2.0)
+    picture = frame_of(camera).picture
+    searched = find_tags(picture, detector.camera, detector.markers.sides_m)
+    followed = find_tags(
+        picture, detector.camera, detector.markers.sides_m, {n: pose.corners for n, pose in before.items()}
+    )
+    assert set(searched) == set(followed) == {0, 1, 2}
+    for number in searched:
+        assert np.allclose(searched[number].corners, followed[number].corners, atol=0.1)
+    elsewhere = {n: pose.corners + 300.0 for n, pose in before.items()}
+    assert set(find_tags(picture, detector.camera, detector.markers.sides_m, elsewhere)) == {0, 1, 2}
+
+
+def test_a_spoon_out_of_the_picture_is_where_the_arm_says(bench: tuple[SimBackend, Rendered]) -> None:
+    backend, camera = bench
+    tip = put(backend, 0.08)
+    picture = camera.view.draw()[0].copy()
+    spoon = find_tags(picture, camera.detector.camera, camera.detector.markers.sides_m)[2].corners
+    left, top = np.floor(spoon.min(axis=0) - 12).astype(int)
+    right, bottom = np.ceil(spoon.max(axis=0) + 12).astype(int)
+    picture[top:bottom, left:right] = 128
+    frame = Frame(picture, 0, 0)
+    alone = camera.detector.read(frame)["face.gap"]
+    assert alone.value is None and alone.why == "no spoon seen"
+    assert camera.detector.read(frame, tip)["face.gap"].value == pytest.approx(
+        backend.snapshot().value("truth.gap"), abs=WITHIN["face.gap"]
+    )
+
+
+def test_nobody_in_the_picture_is_nothing_read(bench: tuple[SimBackend, Rendered]) -> None:
+    _, camera = bench
+    found = camera.detector.read(Frame(np.full((480, 640, 3), 90, np.uint8), 0, 0))
+    assert {name: r.why for name, r in found.items()} == dict.fromkeys(CHANNELS, "no head seen")
+
+
+def test_where_the_camera_is_must_be_known_for_the_turn(bench: tuple[SimBackend, Rendered]) -> None:
+    backend, camera = bench
+    put(backend, 0.05)
+    blind = FaceDetector(camera=camera.detector.camera, markers=load_markers())
+    found = blind.read(frame_of(camera))
+    assert found["face.yaw"].value is None and "calibrate its extrinsics" in found["face.yaw"].why
+    assert found["face.gap"].value is not None
+
+
+def drawn(frames: int, size: tuple[int, int], seed: int) -> list[Sample]:
+    spec = replace(BENCH.cameras[0], width=size[0], height=size[1])
+    try:
+        return list(samples(BENCH, spec, frames, np.random.default_rng(seed), SimClock()))
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+def test_the_sensor_model_is_what_the_frames_say_on_a_sample() -> None:
+    """Frames nobody fitted anything to, at the size the bench has: errors of the size the model states."""
+    found = drawn(8, (1280, 960), seed=99)
+    for channel in CHANNELS:
+        one = fit(found, channel)
+        assert one.missed == 0.0
+        assert one.sd < 2.0 * BENCH.layout[channel].noise  # 8 errors of a normal law: 1 in 10,000 is as large
+        assert abs(one.bias) < 2.0 * BENCH.layout[channel].noise
+
+
+@pytest.mark.soak
+def test_the_sensor_model_is_what_the_frames_say() -> None:
+    found = drawn(160, (1280, 960), seed=100)
+    for channel in CHANNELS:
+        one, noise = fit(found, channel), BENCH.layout[channel].noise
+        assert one.missed <= 0.02
+        assert 0.6 * noise < one.sd < 1.5 * noise  # turns of the head have rare large errors
