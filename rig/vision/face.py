@@ -26,7 +26,12 @@ Vector = NDArray[np.float64]
 CHANNELS: Final = ("face.gap", "face.yaw", "mouth.opening")
 
 
-def _metres(texts: tuple[str, ...]) -> Vector:
+def metres(texts: tuple[str, ...]) -> Vector:
+    """Return lengths of a file in metres.
+
+    Raises:
+        UsageError: If one is no length.
+    """
     return np.array([parse_quantity(text, "m") for text in texts])
 
 
@@ -118,19 +123,20 @@ def load_markers(name: str = "face") -> Markers:
     if missing := [part for part in ("head", "jaw", "spoon") if part not in file.tag]:
         raise UsageError(f"markers {name}: no tag on {', '.join(missing)}")
     tags = {
-        part: Tag(t.number, t.body, parse_quantity(t.side, "m"), _metres(t.at), _axes(np.array(t.faces), np.array(t.up)))
+        part: Tag(t.number, t.body, parse_quantity(t.side, "m"), metres(t.at), axes_of(np.array(t.faces), np.array(t.up)))
         for part, t in file.tag.items()
     }  # fmt: skip
     return Markers(
         tags,
-        _metres(file.mouth.lips),
-        _metres(file.mouth.jaw_shut),
+        metres(file.mouth.lips),
+        metres(file.mouth.jaw_shut),
         file.mouth.opens,
-        _metres(file.spoon.tip),
+        metres(file.spoon.tip),
     )
 
 
-def _axes(faces: Vector, up: Vector) -> Matrix:
+def axes_of(faces: Vector, up: Vector) -> Matrix:
+    """Return a tag's axes (right, up, out as columns) from the way it faces and where its upper edge is."""
     out = faces / np.linalg.norm(faces)
     above = up - (up @ out) * out
     above /= np.linalg.norm(above)

@@ -27,13 +27,13 @@ TRUE = Intrinsics(
 BOARD = board_picture(dpi=100)
 
 
-def view(tilt_deg: tuple[float, float], at_m: tuple[float, float, float]) -> Picture:
+def view(tilt_deg: tuple[float, float], at_m: tuple[float, float, float], true: Intrinsics = TRUE) -> Picture:
     """What the true camera sees of the board: every pixel traced back onto it."""
     turn = cv2.Rodrigues(np.radians(np.array([*tilt_deg, 0.0])))[0]
     centre = np.array([SQUARES[0] * SQUARE_M / 2, SQUARES[1] * SQUARE_M / 2, 0.0])
     u, v = np.meshgrid(np.arange(640, dtype=np.float64), np.arange(480, dtype=np.float64))
     spots = np.stack((u.ravel(), v.ravel()), axis=1).reshape(-1, 1, 2)
-    rays = cv2.undistortPoints(spots, TRUE.matrix, TRUE.coefficients).reshape(-1, 2)
+    rays = cv2.undistortPoints(spots, true.matrix, true.coefficients).reshape(-1, 2)
     rays3 = np.concatenate((rays, np.ones((len(rays), 1))), axis=1)
     normal, origin = turn[:, 2], np.array(at_m)
     depth = (normal @ origin) / (rays3 @ normal)
