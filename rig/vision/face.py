@@ -23,6 +23,8 @@ from rig.vision.markers import Pose, find_tags
 from rig.vision.perceive import Reading
 
 Vector = NDArray[np.float64]
+AMBIGUOUS: Final = 0.6
+"""A pose whose rival fits nearly as well may be the other one: nothing is read off it. Good frames stay below 0.2."""
 CHANNELS: Final = ("face.gap", "face.yaw", "mouth.opening")
 
 
@@ -181,6 +183,7 @@ class FaceDetector:
         """
         poses = find_tags(frame.picture, self.camera, self.markers.sides_m, self._last)
         self._last = {number: pose.corners for number, pose in poses.items()}
+        poses = {number: pose for number, pose in poses.items() if pose.ambiguity < AMBIGUOUS}
         tags = self.markers.tags
         seen = {part: poses[tag.number] for part, tag in tags.items() if tag.number in poses}
         if "head" not in seen:

@@ -48,7 +48,8 @@ def _one(
     scene.place("head", (0.0, 0.0, 1.2), _turn(0.0))
     turned = np.array(LIPS) - np.array([0.0, 0.0, 1.2])
     lips = _turn(yaw_deg) @ turned + np.array([0.0, 0.0, 1.2])
-    true = float(np.linalg.norm(np.array([LIPS[0] + gap_m, 0.0, LIPS[2]]) - lips))
+    away = np.array([LIPS[0] + gap_m, 0.0, LIPS[2]]) - lips
+    true = float(np.copysign(np.linalg.norm(away), away @ _turn(yaw_deg)[:, 0]))
     return found.value, true, off, turned_deg, took
 
 
