@@ -68,7 +68,7 @@ def test_the_agent_is_shown_a_picture_with_its_age_and_the_record_keeps_it(
     assert event.body["sha256"] == hashlib.sha256(sighting.data).hexdigest()
     (image,) = record.images("face")
     assert image.sha256 == event.body["recorded_sha256"] and image.exposed_ns == sighting.t_ns
-    assert cv2.imdecode(np.frombuffer(image.data, np.uint8), cv2.IMREAD_COLOR).shape == (480, 640, 3)
+    assert cv2.imdecode(np.frombuffer(image.data, np.uint8), cv2.IMREAD_COLOR).shape == (960, 1280, 3)
     assert verify(record.folder).ok and record.events[-1].body["counts"]["images"] == 1  # type: ignore[index]
 
 
@@ -126,7 +126,7 @@ def device_bench(
     save_intrinsics(lens, Intrinsics.pinhole(*size, 45.0))
     path = folder / "mine.toml"
     path.write_text(
-        f'extends = "sim"\nname = "mine"\n[camera.face]\nsource = "{folder}/video9"\n'
+        f'extends = "sim"\nname = "mine"\n[camera.face]\nsize = [640, 480]\nsource = "{folder}/video9"\n'
         f'calibration = "{lens}"\nexpires = {expires}\n'
     )
     yield path
