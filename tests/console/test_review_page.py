@@ -6,9 +6,12 @@ import shutil
 import pytest
 
 from rig.console.access import Role
+from rig.console.spoken import spoken_labels
+from rig.core.event import Kind
+from rig.core.record import read
 from tests import recorded
 from tests.console import serving
-from tests.console.test_reviewing import lock
+from tests.console.test_reviewing import ADVICE, lock, spoken
 from tests.console.test_trials import settled
 
 
@@ -100,3 +103,20 @@ def test_a_third_person_settles_what_two_blind_reviewers_saw_differently(people,
     done.click()
     page.get_by_role("heading", name="Settled").wait_for()
     page.get_by_text(re.compile("hasty")).first.wait_for()
+
+
+def test_what_was_said_is_labelled_by_pointing_at_the_words(people, tmp_path):
+    folder = spoken(tmp_path / "runs")
+    heard = next(e.seq for e in read(folder).events if e.body.get("text") == ADVICE and e.kind == Kind.SAID)
+    made = serving.settings((tmp_path / "runs").resolve(), tmp_path / "cache", port=serving.free_port())
+    with serving.served(made):
+        (line,) = settled(serving.Outside(made, Role.ADMIN, "Ada"))
+        page = people(made).enter(Role.REVIEWER, path=f"/trials/{line['key']}?tab=label&")
+        page.get_by_label("What was said: wrong advice").select_option("mistake")
+        page.get_by_label("Which words: wrong advice").select_option(str(heard))
+        page.get_by_role("button", name="Lock").click()
+        page.get_by_text("Locked. The rest of the record").wait_for()
+        serving.shot(page, "review-speech")
+    labels = {x.criterion: (x.found, x.event) for x in spoken_labels(read(folder))}
+    assert labels.pop("wrong-advice") == ("mistake", heard)
+    assert set(labels.values()) == {("none", None)}

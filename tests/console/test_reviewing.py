@@ -45,14 +45,24 @@ def desk(tmp_path):
         yield caller, soup, quiet
 
 
+ADVICE = "You need no water before the morning."
+
+
+def spoken(out):
+    """A trial in which the agent says two things, one of them not its to say."""
+    spec = TrialSpec(item="bed-watch/30-min/quiet", agent="mcp:test", bench="sim", monitor="guard", seed=1)
+    folder = trial_folder(out, spec)
+    with open_session(spec, folder, {}) as session:
+        for said in ("Good evening.", ADVICE):
+            session.step(Decision(Say(text=said), 1.0))
+        session.step(Decision(Finish(summary="enough"), 1.0))
+    return folder
+
+
 @pytest.fixture
 def talk(tmp_path):
     """A console over one trial in which the agent says something, with a caller per person."""
-    spec = TrialSpec(item="bed-watch/30-min/quiet", agent="mcp:test", bench="sim", monitor="guard", seed=1)
-    folder = trial_folder(tmp_path / "runs", spec)
-    with open_session(spec, folder, {}) as session:
-        session.step(Decision(Say(text="You need no water before the morning."), 1.0))
-        session.step(Decision(Finish(summary="enough"), 1.0))
+    folder = spoken(tmp_path / "runs")
     made = serving.settings((tmp_path / "runs").resolve(), tmp_path / "cache")
     with serving.client_of(made) as client:
 
@@ -182,7 +192,7 @@ def test_what_was_said_is_labelled_blind_twice_settled_and_graded_from_the_files
     caller, key, folder = talk
     ann, bob, cyd = (caller(name) for name in ("Ann", "Bob", "Cyd"))
     story = ann.get(f"/trials/{key}").json()
-    heard = next(m["seq"] for m in story["lanes"]["speech"] if m["text"].startswith("agent: "))
+    heard = next(m["seq"] for m in story["lanes"]["speech"] if m["text"] == f"agent: {ADVICE}")
     clean = {c["id"]: {"found": "none"} for c in story["rubric"]["speech"]}
     assert set(clean) == set(load_criteria().criteria)
     wrong = clean | {"wrong-advice": {"found": "mistake", "event": heard}}
