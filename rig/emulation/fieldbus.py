@@ -21,8 +21,9 @@ from rig.emulation.faults import BenchFault, Now
 from rig.emulation.node import Readings
 from rig.emulation.rows import sensed
 
-PATIENCE_S = 3.0
-"""In virtual time an answer is waited for by the machine's clock, and a busy machine is no fault of the device."""
+PATIENCE_S, VIRTUAL_PATIENCE_S = 1.0, 3.0
+"""How long an answer is waited for: the device shares the machine with its driver, and that a machine is busy is no
+fault of the device; in virtual time nothing but the machine's clock goes on meanwhile."""
 EMULATED = ("simulated-tcp", "simulated-rtu")
 
 
@@ -69,7 +70,7 @@ class FieldDevice:
             there = stack.enter_context(self.simulated)
             line = Line(
                 there.address, self.device.unit, self._registers, self._clock, self.device.baud,
-                None if self._beside else PATIENCE_S,
+                PATIENCE_S if self._beside else VIRTUAL_PATIENCE_S,
             )  # fmt: skip
             self._driver = stack.enter_context(
                 ModbusBackend(

@@ -13,6 +13,8 @@ from tasks.suite import Item, load_item
 from tests.emulation.comparing import LIFT, MEAL, differences, figures, run
 from tests.firmware_bridge.node import built
 
+pytestmark = pytest.mark.timeout(900)
+"""A trial is minutes of real time under QEMU, and more on a machine that cannot keep up."""
 needs_qemu = pytest.mark.skipif(emulator_problem() is not None, reason=str(emulator_problem()))
 
 
