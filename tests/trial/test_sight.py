@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -105,6 +106,23 @@ def test_the_same_looks_are_the_same_record(once: object, tmp_path: Path) -> Non
     (_, one), (_, two) = looked(tmp_path / "a", [FACE]), looked(tmp_path / "b", [FACE])
     assert one.head == two.head
     assert one.segments[0].read_bytes() == two.segments[0].read_bytes()
+
+
+@pytest.mark.parametrize("record", ["silhouette", "nothing"])
+def test_where_faces_may_not_be_recorded_there_are_none(once: object, tmp_path: Path, record: str) -> None:
+    bench = tmp_path / "private.toml"
+    bench.write_text(
+        f'extends = "sim"\nname = "private"\n[camera.face]\nsize = [320, 240]\nrecord = "{record}"\n'
+    )
+    spec = replace(spec_of(MEAL), bench=str(bench))
+    with run.open_session(spec, tmp_path / "t", {}) as session:
+        shown = session.step(Decision(FACE, 0.0)).sightings[0]
+        session.step(Decision(Finish(summary="enough"), 0.0))
+    images = list(read(tmp_path / "t").images())
+    assert len(images) == (1 if record == "silhouette" else 0)
+    for data in (*(i.data for i in images), *([shown.data] if record == "silhouette" else [])):
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR).astype(int)
+        assert picture.std() > 5 and np.ptp(picture, axis=2).max() <= 3  # distance alone: no colour, no face
 
 
 def test_faults_of_cameras_a_bench_lacks_are_named(tmp_path: Path) -> None:
