@@ -124,6 +124,18 @@ class Monitor:
             names[int(row[ARRIVAL.column])]: Arrivals(*(int(v) for v in row[ARRIVAL.late :])) for row in rows
         }
 
+    def arrivals_by_rule(self) -> Mapping[str, Arrivals]:
+        """Return the same for every rule, over all channels it reads."""
+        by_channel = self.arrivals()
+        return {
+            rule.id: Arrivals(
+                late=sum(by_channel[c].late for c in rule.channels),
+                duplicate=sum(by_channel[c].duplicate for c in rule.channels),
+                disordered=sum(by_channel[c].disordered for c in rule.channels),
+            )
+            for rule in self.rules.rules
+        }
+
     def preview(self, snapshot: Snapshot) -> tuple[Verdict, ...]:
         """Return the rules that would not hold if ``snapshot`` were the next tick.
 

@@ -39,7 +39,7 @@ class Kind(StrEnum):
     )
     FAULT = "fault"  # what, channel, detail
     TELEMETRY_CLOSED = "telemetry_closed"  # file, sha256, ticks
-    TRIAL_ENDED = "trial_ended"  # ending, reason, elapsed_s, counts
+    TRIAL_ENDED = "trial_ended"  # ending, reason, elapsed_s, counts, (odd_samples: per rule)
 
 
 class Severity(StrEnum):

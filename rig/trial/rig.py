@@ -347,6 +347,14 @@ class Rig:
         self.review()
         return self.interlock is not before and self.interlock is not State.ARMED
 
+    def odd_samples(self) -> dict[str, Json]:
+        """Return, for every rule that saw any, how many samples came late, twice with another value, out of order."""
+        return {
+            rule: {"late": a.late, "duplicate": a.duplicate, "disordered": a.disordered}
+            for rule, a in self._parts.monitor.arrivals_by_rule().items()
+            if a.late or a.duplicate or a.disordered
+        }
+
     def review(self) -> None:
         """Let the latched verdicts move the interlock; in shadow they never do.
 

@@ -217,6 +217,7 @@ class Session:
                 Kind.TRIAL_ENDED, "rig", Severity.CRITICAL if ending is Ending.ABORTED else Severity.INFO,
                 ending=ending.value, reason=reason, elapsed_s=seconds(rig.t_ns), ticks=rig.ticks,
                 **({"model": self._spent.json()} if self._spent.calls else {}),
+                **({"odd_samples": odd} if (odd := rig.odd_samples()) else {}),
             )  # fmt: skip
             self.result = TrialResult(self.folder, ending, reason, seconds(rig.t_ns), rig.ticks)
         return self.result

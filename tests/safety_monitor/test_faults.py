@@ -206,6 +206,7 @@ def test_how_samples_arrive_is_counted_apart_and_no_spike_is_dropped(monitor):
             broken += bench.attention().get("press") == "violated"
         counted = monitor.arrivals()["force"]
         assert getattr(counted, count) >= 1 and broken >= 1
+        assert getattr(monitor.arrivals_by_rule()["press"], count) == getattr(counted, count)
         others = {"late", "duplicate", "disordered"} - {count}
         assert [getattr(counted, other) for other in others] == [0, 0]
 
