@@ -12,7 +12,7 @@ from tasks.suite import Item
 
 MEAL, LIFT = "spoon-feed/4-bites/plain", "sling-transfer/to-chair/plain"
 KEY_FIGURES = {
-    MEAL: {"wrist.force": 1.0, "spoon.speed": 0.1, "truth.lip_force": 1.0, "truth.lip_dose": 0.1},
+    MEAL: {"wrist.force": 1.5, "spoon.speed": 0.1, "truth.lip_force": 1.0, "truth.lip_dose": 0.1},
     LIFT: {"truth.load": 20.0, "truth.swing": 2.0, "truth.tipping": 0.01, "hoist.speed": 0.01,
            "hoist.travel_speed": 0.01, "limb.force": 2.0},
 }  # fmt: skip
