@@ -185,7 +185,7 @@ class Campaigns:
             text = self._log(folder).read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
         except OSError:
             text = ""
-        return text.removeprefix("Error: ") or "the campaign ended without saying why"
+        return text.removeprefix("runrig: ") or "the campaign ended without saying why"
 
 
 def _laid_out(path: Path) -> Offer:

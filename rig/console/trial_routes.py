@@ -52,7 +52,8 @@ def story(item: OneItem, person: Somebody, parts: Shared) -> Story:
     line = views.line_of(item, told, parts.reviews.blind(person, item))
     shown = parts.reviews.on_line(line, item, person)
     record = parts.shelf.record(item)
-    return views.story_for(shown, told, pictures.cameras(record), scene.can_draw(record))
+    seen = [name for name in pictures.cameras(record) if parts.pictures(item).times_ns(name)]
+    return views.story_for(shown, told, seen, scene.can_draw(record))
 
 
 def _told(item: Item, parts: Parts) -> dict[str, Any]:

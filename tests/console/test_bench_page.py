@@ -100,7 +100,7 @@ def test_a_technician_examines_arms_runs_stops_and_resets(people, console, known
     page.get_by_role("link", name="Open its record").click()
     page.locator(".player h1").wait_for()
     page.get_by_role("tab", name="Dialogue").click()
-    page.get_by_text("the bib slipped").wait_for()
+    page.locator(".talk").get_by_text("the bib slipped").wait_for()
     page.get_by_role("link", name="Bench").click()
     page.get_by_role("button", name="Let go").click()
     page.get_by_text("nobody is in control").wait_for()

@@ -25,7 +25,7 @@ lease = "60 s"
 def console(tmp_path_factory):
     folder = tmp_path_factory.mktemp("campaigns")
     (folder / "runs").mkdir()
-    for name, count in (("two", 2), ("many", 400)):
+    for name, count in (("one", 1), ("two", 2), ("many", 400)):
         (folder / "runs" / f"{name}.toml").write_text(PLAN.format(name=name, count=count))
     (folder / "runs" / "wrong.toml").write_text(
         PLAN.format(name="wrong", count=1).replace("careful", "carefull")
@@ -77,7 +77,7 @@ def test_a_running_campaign_is_stopped_and_gone_on_with(people, console):
 @pytest.mark.parametrize(
     ("asked", "word"),
     [({"plan": "../two"}, "no plan"), ({"plan": "absent"}, "no plan"), ({"plan": "wrong"}, "carefull"),
-     ({"plan": "two"}, "--exploratory")],
+     ({"plan": "one"}, "--exploratory")],
 )  # fmt: skip
 def test_what_the_command_refuses_the_page_refuses_in_the_same_words(console, asked, word, tmp_path):
     fresh = serving.settings(console.runs, tmp_path)

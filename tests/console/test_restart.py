@@ -46,6 +46,7 @@ def test_a_console_killed_mid_trial_stops_it_and_the_page_says_what_is_so(browse
     runs.mkdir()
     console = Served(runs, port)
     page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(120_000)  # the monitor is compiled twice: for the preflight and for the trial
     try:
         page.goto(console.links[Role.TECHNICIAN])
         page.get_by_label("Name").fill(ANNA)
