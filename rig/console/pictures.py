@@ -15,7 +15,7 @@ _KINDS = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp":
 
 
 def cameras(record: Record) -> tuple[str, ...]:
-    """Return the topics with pictures."""
+    """Return the topics with pictures; a camera that nobody looked through has none."""
     found: set[str] = set()
     for path in record.segments:
         try:
@@ -24,10 +24,11 @@ def cameras(record: Record) -> tuple[str, ...]:
         except (OSError, McapError, ValueError):
             continue  # still being written, or torn: what `verify` is for
         if summary is not None:
+            counts = summary.statistics.channel_message_counts if summary.statistics else {}
             found |= {
                 c.topic.strip("/")
                 for c in summary.channels.values()
-                if _is_picture(summary.schemas.get(c.schema_id))
+                if counts.get(c.id) and _is_picture(summary.schemas.get(c.schema_id))
             }
     return tuple(sorted(found))
 
