@@ -98,16 +98,19 @@ def show_sweep(tasks: Sequence[str], sweep: Sweep, workers: int, as_json: bool) 
     todo = [spec for task in chosen for spec in sweep.specs(task)]
     if not todo:
         raise UsageError("nothing to sweep")
-    found = list(over_workers(swept, [(spec,) for spec in todo], workers))
-    failed = [s for s in found if not s.passed]
+    console, found = Console(), []
+    for s in over_workers(swept, [(spec,) for spec in todo], workers):
+        found.append(s)
+        if not s.passed and not as_json:  # at once: a sweep is long
+            console.print(f"[red]{s.outcome.value}[/red]  {s.item} seed {s.seed}: {s.reason}")
     if as_json:
         print_json([_plain(s) for s in found])
     else:
-        _print(found, failed)
-    return 1 if failed else 0
+        _print(console, found)
+    return 0 if all(s.passed for s in found) else 1
 
 
-def _print(found: Sequence[Swept], failed: Sequence[Swept]) -> None:
+def _print(console: Console, found: Sequence[Swept]) -> None:
     items: dict[str, list[Swept]] = defaultdict(list)
     for s in found:
         items[s.item].append(s)
@@ -120,11 +123,8 @@ def _print(found: Sequence[Swept], failed: Sequence[Swept]) -> None:
             str(sum(bool(s.rules) for s in trials)),
             ", ".join(f"{rule} {n}" for rule, n in rules.most_common()),
         )
-    console = Console()
     console.print(table)
-    for s in failed:
-        console.print(f"[red]{s.outcome.value}[/red]  {s.item} seed {s.seed}: {s.reason}")
-    console.print(f"{len(found) - len(failed)} of {len(found)} trials passed")
+    console.print(f"{sum(s.passed for s in found)} of {len(found)} trials passed")
 
 
 def _plain(s: Swept) -> dict[str, object]:
