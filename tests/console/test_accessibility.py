@@ -126,20 +126,28 @@ def test_the_keyboard_reaches_everything_in_reading_order_and_shows_where_it_is(
     visit(page, pages["bench"])
     page.evaluate("document.activeElement.blur()")
     wanted = page.evaluate(
-        """() => [...document.querySelectorAll('a[href], button:not(:disabled), select, input:not(:disabled)')]
-            .filter(e => e.checkVisibility()).length"""
+        """() => [...document.querySelectorAll('button:not(:disabled)')]
+            .filter(e => e.checkVisibility()).map(e => e.innerText || e.getAttribute('aria-label'))"""
     )
+    for _ in range(200):  # the page may have put the focus where the news is: begin at the top
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
     places, words = [], []
-    for _ in range(wanted):
+    for _ in range(200):
         page.keyboard.press("Tab")
         seen = page.evaluate(
             """() => { const e = document.activeElement, r = e.getBoundingClientRect(), s = getComputedStyle(e);
                 return {text: e.innerText || e.getAttribute('aria-label') || e.tagName, y: r.top, x: r.left,
+                        away: e === document.body,
                         shown: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2} }"""
         )
+        if seen["away"]:  # past the last one
+            break
         assert seen["shown"], f"{seen['text']}: nobody sees that it has the focus"
         places.append((seen["y"], seen["x"]))
         words.append(seen["text"])
+    assert set(wanted) <= set(words)
     assert words[0] == "Skip to the page"
     assert {"STOP", "Take control"} <= set(words)
     down = [b[0] >= a[0] - 60 for a, b in pairwise(places[1:])]
