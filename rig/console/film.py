@@ -44,6 +44,8 @@ def film(pictures: Iterable[tuple[float, bytes, str]], out: Path) -> int:
         import av
     except ImportError:
         raise UsageError(EXTRA) from None
+    from av.video.reformatter import ColorRange
+
     written, key_ms, last_ms = 0, -KEY_EVERY_MS, -1
     with av.open(str(out), "w", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream("libx264", options={"bf": "0", "preset": "veryfast", "crf": "20"})
@@ -60,7 +62,10 @@ def film(pictures: Iterable[tuple[float, bytes, str]], out: Path) -> int:
             t_ms = round(t_s * 1000)
             if t_ms <= last_ms:
                 raise UsageError(f"two pictures are of {t_s:.3f} s; a film shows one at a time")
-            shown = frame.reformat(stream.width, stream.height, "yuv420p")
+            shown = frame.reformat(  # JPEG uses the whole range of each byte, films do not
+                stream.width, stream.height, "yuv420p", src_color_range=ColorRange.JPEG,
+                dst_color_range=ColorRange.MPEG,
+            )  # fmt: skip
             shown.pts, shown.time_base = t_ms, MS
             shown.pict_type = av.video.frame.PictureType.NONE
             if t_ms - key_ms >= KEY_EVERY_MS:

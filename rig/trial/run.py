@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from rig.agents.catalogue import make_agent
 from rig.core.agent import Agent, Closable, Decision, Described, Instrument
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.camera import CameraSpec
+from rig.core.channel import Layout
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
 from rig.core.errors import (
@@ -278,21 +280,32 @@ def configured(spec: TrialSpec) -> dict[str, Json]:
     """
     item = load_item(spec.item)
     bench = load_bench(item.task.bench(spec.bench))
-    rules = _meaning(rule_files(item.task.name), bench)
+    rules = _meaning(rule_files(item.task.name), bench.layout)
     with ExitStack() as stack:
         agent = make_agent(spec.agent, np.random.default_rng(0))
         _let_go_after(stack, agent)
         return configuration(item, spec, bench, rules, _described(agent))
 
 
-def _meaning(paths: tuple[Path, ...], bench: BenchSpec) -> str:
-    """Return the digest of what rule files mean on a bench; kept for the same bytes, for a grid asks for every cell."""
-    return _kept_meaning(paths, bench, tuple(path.read_bytes() for path in (*paths, *limit_files())))
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Rule files as they are now, for a layout; the same bytes on the same layout mean the same."""
+
+    contents: tuple[bytes, ...]
+    layout_digest: str
+    paths: tuple[Path, ...] = field(compare=False)
+    layout: Layout = field(compare=False)
 
 
-@lru_cache(maxsize=256)
-def _kept_meaning(paths: tuple[Path, ...], bench: BenchSpec, contents: tuple[bytes, ...]) -> str:
-    return load_rules(paths, bench.layout).digest
+def _meaning(paths: tuple[Path, ...], layout: Layout) -> str:
+    """Return the digest of what rule files mean on a bench."""
+    contents = tuple(path.read_bytes() for path in (*paths, *limit_files()))
+    return _kept_meaning(_Rules(contents, layout.digest(), paths, layout))
+
+
+@lru_cache(maxsize=256)  # a grid asks for every cell
+def _kept_meaning(rules: _Rules) -> str:
+    return load_rules(rules.paths, rules.layout).digest
 
 
 def _described(agent: Agent) -> Mapping[str, Json]:

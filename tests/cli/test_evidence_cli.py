@@ -160,7 +160,14 @@ def test_a_record_is_exported_where_it_is_wanted(tmp_path: Path, capsys: pytest.
     pytest.importorskip("pyarrow")
     assert run(["export", source, "--csv", "--parquet", "--out", str(tmp_path / "both"), "--json"]) == 0
     files = [Path(f).name for f in strict(capsys.readouterr().out)["files"]]
-    assert files == ["events.csv", "telemetry.csv", "export.json", "events.parquet", "telemetry.parquet"]
+    assert files == [
+        "events.csv",
+        "telemetry.csv",
+        "export.json",
+        "frames.csv",
+        "events.parquet",
+        "telemetry.parquet",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_every_picture_is_at_its_time_and_can_be_gone_to(made):
 
     with av.open(str(made)) as container:
         frames = [
-            (float(f.time), f.key_frame, PictureType(f.pict_type).name, f.to_ndarray(format="gray").mean())
+            (float(f.time), f.key_frame, PictureType(f.pict_type).name, f.to_ndarray(format="rgb24").mean())
             for f in container.decode(video=0)
         ]
         assert container.streams.video[0].codec_context.name == "h264"
