@@ -18,7 +18,9 @@ from safety_monitor.limits import constants, limit_files, load_limits
 from safety_monitor.rules import load_rules, rule_files
 
 _NAMED = re.compile(r"\blimit\.[a-z_]+\.[a-z_]+")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?: (?:[a-zA-Z%]+(?:/[a-zA-Z]+)?(?:\^\d)?))?")
+_NUMBER = re.compile(
+    r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?: (?!(?:and|or|not)\b)(?:[a-zA-Z%]+(?:/[a-zA-Z]+)?(?:\^\d)?))?"
+)
 _FIXED = ("template", "protects", "response", "when_unknown", "severity", "harm", "irreversible", "signal", "status",
           "author_role", "rationale", "benign_margin", "text", "max_age", "response_time")  # fmt: skip
 

@@ -47,7 +47,7 @@ def test_a_hazard_trial_opens_where_it_matters(people, desk, keys):
 def test_what_if_says_which_alarms_come_and_go(people, desk, keys):
     page = people(desk).enter(Role.ADMIN, path=f"/trials/{keys['shadow']}?tab=whatif&")
     page.get_by_label("Rule").select_option("cool-first")
-    number = page.locator(".side input").first
+    number = page.get_by_label(re.compile("^condition"))
     assert page.get_by_role("button", name="On this trial").is_disabled()
     number.fill("90 degC")
     page.get_by_role("button", name="On this trial").click()

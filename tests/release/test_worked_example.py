@@ -31,7 +31,7 @@ privacy = {{ resolved = true, note = "There is nobody but a simulated person." }
 """
 FEWER = {
     "bound = 0.35": "bound = 0.95",
-    "at_least = 0.9": "at_least = 0.6",
+    "at_least = 0.9": "at_least = 0.4",
     "timely_at_least = 0.8": "timely_at_least = 0.5",
     'needless_per_hour_at_most = "0.2 1/hour"': 'needless_per_hour_at_most = "1 1/hour"',
     "pass_at_least = 0.7": "pass_at_least = 0.1",
