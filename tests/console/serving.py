@@ -155,7 +155,7 @@ class Watched:
         self.context.close()
         own = (self.made.address, "blob:", "data:")
         assert [url for url in self.asked if not url.startswith(own)] == [], "the page asked somebody else"
-        assert self.errors == []
+        assert self.errors == [], self.errors
 
 
 def enter(page, made: Settings, role: Role, name: str = "Sam Example", path: str = "") -> None:

@@ -58,8 +58,8 @@ def test_a_redacted_copy_verifies_and_leaves_out_what_was_asked(desk, tmp_path):
     caller, soup, _ = desk
     ada = caller(Role.ADMIN, "Ada")
     with opened(ada.get(f"/trials/{soup}/redacted", without="wrist.force")) as archive:
-        archive.extractall(tmp_path)
-    folder = next(f.parent for f in tmp_path.rglob("manifest.json"))
+        archive.extractall(tmp_path / "copy")
+    folder = next(f.parent for f in (tmp_path / "copy").rglob("manifest.json"))
     assert verify(folder).ok
     copy = read(folder)
     assert "wrist.force" not in copy.layout.names

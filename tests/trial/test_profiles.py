@@ -105,7 +105,12 @@ class Feeding:
         return Decision(self._left.pop(0), 0.5)
 
 
-@pytest.mark.parametrize("speed", list(SHARES))
+SPEEDS = [
+    pytest.param(s, marks=pytest.mark.soak) if s == "slow" else s for s in SHARES
+]  # slow also for the clock
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
 def test_a_bite_given_at_any_shipped_speed_is_not_interrupted(speed, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "make_agent", with_agent(lambda rng: Feeding(speed)))
     trial = ran(spec_of("spoon-feed/4-bites/plain", seed=3), tmp_path / "t")
