@@ -22,7 +22,7 @@ from firmware_bridge.states import LinkState
 from rig.core.backend import Report
 from rig.core.channel import Audience, Channel, Layout, Quality, Snapshot
 from rig.core.clock import Clock
-from rig.core.command import Actuator, Command
+from rig.core.command import Actuator, Command, must_be_fit
 from rig.core.errors import RigFault
 from rig.core.quantity import parse_quantity
 
@@ -205,9 +205,7 @@ class BridgeBackend:
         taken = tuple(commands)
         if not taken:
             return
-        now_ns = self._clock.now_ns()
-        for command in taken:
-            self._check(command, now_ns)
+        must_be_fit(taken, self.actuators, self._clock.now_ns(), "node")
         names = ", ".join(c.actuator for c in taken)
         self._sent = (self.link.submit(self._setpoints(taken)), names)
 
@@ -223,19 +221,6 @@ class BridgeBackend:
         outcome = self.link.outcome(ticket)
         if outcome.ending is not Ending.DONE:
             raise RigFault(f"{self.link.port}: setpoints for {names}: {self._reason(outcome)}")
-
-    def _check(self, command: Command, now_ns: int) -> None:
-        column = self._columns.get(command.actuator)
-        if column is None:
-            known = ", ".join(self._columns)
-            raise RigFault(f"unknown actuator {command.actuator!r}; the node has: {known}")
-        a = self.actuators[column]
-        if not a.low <= command.value <= a.high:  # also refuses NaN
-            raise RigFault(
-                f"{a.name}: setpoint {command.value} is outside the hardware's {a.low} to {a.high} {a.unit}"
-            )
-        if command.expires_ns <= now_ns:
-            raise RigFault(f"{a.name}: command expired {(now_ns - command.expires_ns) / 1e6:.1f} ms ago")
 
     def _setpoints(self, commands: Sequence[Command]) -> m.Setpoints:
         clock = self.link.clock_map

@@ -29,7 +29,7 @@ from firmware_bridge.feetech.packets import (
 from firmware_bridge.leaving import switch_off
 from rig.core.channel import Layout, Quality, Snapshot
 from rig.core.clock import Clock
-from rig.core.command import Actuator, Command
+from rig.core.command import Actuator, Command, must_be_fit
 from rig.core.errors import RigFault
 
 STEP_RAD = 0.1
@@ -81,7 +81,6 @@ class FeetechBackend:
     ) -> None:
         self.layout, self.actuators = layout, tuple(actuators)
         self._bus, self._joints, self._clock = bus, dict(joints), clock
-        self._known = {a.name: a for a in self.actuators}
         self._values = np.full(len(layout), np.nan)
         self._sampled_ns = np.zeros(len(layout), np.int64)
         self._open = False
@@ -156,23 +155,15 @@ class FeetechBackend:
         """
         if not self._open:
             raise RigFault(f"{self._bus.port}: closed")
-        taken, now_ns = tuple(commands), self._clock.now_ns()
+        taken = tuple(commands)
+        must_be_fit(taken, self.actuators, self._clock.now_ns(), "arm")
         here = self._measured()
         for command in taken:
-            a = self._known.get(command.actuator)
-            if a is None:
+            at_rad = here[command.actuator]
+            if not abs(command.value - at_rad) <= STEP_RAD:
                 raise RigFault(
-                    f"unknown actuator {command.actuator!r}; the arm has: {', '.join(self._known)}"
-                )
-            if not a.low <= command.value <= a.high:  # also refuses NaN
-                raise RigFault(
-                    f"{a.name}: setpoint {command.value} is outside the hardware's {a.low} to {a.high} {a.unit}"
-                )
-            if command.expires_ns <= now_ns:
-                raise RigFault(f"{a.name}: command expired {(now_ns - command.expires_ns) / 1e6:.1f} ms ago")
-            if not abs(command.value - here[a.name]) <= STEP_RAD:
-                raise RigFault(
-                    f"{a.name}: goal {command.value:.3f} is more than {STEP_RAD} rad from the joint at {here[a.name]:.3f}"
+                    f"{command.actuator}: goal {command.value:.3f} is more than {STEP_RAD} rad from the joint at "
+                    f"{at_rad:.3f}"
                 )
         if taken:
             self._goals({c.actuator: c.value for c in taken})

@@ -13,7 +13,7 @@ from firmware_bridge.modbus.line import Fault, Line, LineError
 from firmware_bridge.modbus.registers import RegisterMap, check_units
 from rig.core.channel import Layout, Quality, Snapshot
 from rig.core.clock import Clock
-from rig.core.command import Actuator, Command
+from rig.core.command import Actuator, Command, must_be_fit
 from rig.core.errors import RigFault, UsageError
 
 HOLD, FOLLOW = 0, 1
@@ -180,18 +180,8 @@ class ModbusBackend:
         """
         now_ns, wanted = self._clock.now_ns(), dict(self._setpoints)
         taken = tuple(commands)
-        known = {a.name: a for a in self.actuators}
-        for command in taken:
-            a = known.get(command.actuator)
-            if a is None:
-                raise RigFault(f"unknown actuator {command.actuator!r}; the device has: {', '.join(known)}")
-            if not a.low <= command.value <= a.high:  # also refuses NaN
-                raise RigFault(
-                    f"{a.name}: setpoint {command.value} is outside the hardware's {a.low} to {a.high} {a.unit}"
-                )
-            if command.expires_ns <= now_ns:
-                raise RigFault(f"{a.name}: command expired {(now_ns - command.expires_ns) / 1e6:.1f} ms ago")
-            wanted[a.name] = command.value
+        must_be_fit(taken, self.actuators, now_ns, "device")
+        wanted |= {command.actuator: command.value for command in taken}
         if taken:
             lease_ms = min(LEASE_MS, *(max(1, (c.expires_ns - now_ns) // 1_000_000) for c in taken))
             self._send(wanted, FOLLOW, lease_ms)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rig.core.channel import FloatArray
-from rig.core.errors import UsageError, unknown
+from rig.core.errors import RigFault, UsageError, unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,10 @@ class Plan:
             for a, v in zip(self.actuators, self.setpoints[k], strict=True)
         )
 
-    def head(self, n: int) -> "Plan":
-        """Return the first ``n`` rows."""
-        return Plan(self.actuators, self.start_ns, self.period_ns, self.setpoints[:n], self.expires_ns)
+    def part(self, start: int, end: int) -> "Plan":
+        """Return rows ``start`` to before ``end``, under the same lease."""
+        rows = self.setpoints[start:end]
+        return Plan(self.actuators, self.time_ns(start), self.period_ns, rows, self.expires_ns)
 
 
 def steady(
@@ -107,7 +108,26 @@ def actuator_index(actuators: Sequence[Actuator], name: str) -> int:
     raise unknown("actuator", name, [a.name for a in actuators])
 
 
-def part_of(plan: Plan, start: int, end: int) -> Plan:
-    """Return rows ``start`` to before ``end`` of a plan, under the same lease."""
-    rows = plan.setpoints[start:end]
-    return Plan(plan.actuators, plan.time_ns(start), plan.period_ns, rows, plan.expires_ns)
+def must_be_fit(commands: Sequence[Command], actuators: Sequence[Actuator], now_ns: int, whose: str) -> None:
+    """Refuse all commands if a device may not be sent one of them.
+
+    Args:
+        commands: What is to be sent.
+        actuators: What can be set.
+        now_ns: The time their expiry is against.
+        whose: Who has these actuators, for the message: ``node``, ``arm``, ``bench``.
+
+    Raises:
+        RigFault: If one is unknown, not finite, out of the hardware's range or expired.
+    """
+    known = {a.name: a for a in actuators}
+    for command in commands:
+        a = known.get(command.actuator)
+        if a is None:
+            raise RigFault(f"unknown actuator {command.actuator!r}; the {whose} has: {', '.join(known)}")
+        if not a.low <= command.value <= a.high:  # also refuses NaN
+            raise RigFault(
+                f"{a.name}: setpoint {command.value} is outside the hardware's {a.low} to {a.high} {a.unit}"
+            )
+        if command.expires_ns <= now_ns:
+            raise RigFault(f"{a.name}: command expired {(now_ns - command.expires_ns) / 1e6:.1f} ms ago")

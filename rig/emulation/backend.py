@@ -13,7 +13,7 @@ from firmware_bridge.leaving import switch_off
 from rig.core.backend import Report, Stop, Stretch
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.channel import FloatArray, Layout, Quality, Snapshot
-from rig.core.command import Actuator, Command, Plan
+from rig.core.command import Actuator, Command, Plan, actuator_index, must_be_fit
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.watch import Guard, Watch
 from rig.emulation.board import Board, open_board
@@ -221,12 +221,10 @@ class EmulatedBackend:
         Raises:
             RigFault: If one may not be sent, or the node does not take it.
         """
-        wanted, names = self._setpoints.copy(), [a.name for a in self.actuators]
-        for command in commands:
-            a = self.actuators[names.index(command.actuator)] if command.actuator in names else None
-            if a is None or not a.low <= command.value <= a.high or command.expires_ns <= self.now_ns:
-                raise RigFault(f"command to {command.actuator} refused: unknown, out of range or expired")
-            wanted[names.index(command.actuator)] = command.value
+        taken, wanted = tuple(commands), self._setpoints.copy()
+        must_be_fit(taken, self.actuators, self.now_ns, "bench")
+        for command in taken:
+            wanted[actuator_index(self.actuators, command.actuator)] = command.value
         self._setpoints = wanted
         self._send(self._setpoints, None)
 

@@ -21,7 +21,7 @@ from rig.core.backend import Backend
 from rig.core.bench import BenchSpec
 from rig.core.channel import Layout, Quality, Snapshot
 from rig.core.clock import Clock
-from rig.core.command import Actuator, Command
+from rig.core.command import Actuator, Command, must_be_fit
 from rig.core.device import Device
 from rig.core.errors import RigFault
 from rig.physical.finding import find
@@ -132,16 +132,8 @@ class Devices:
         Raises:
             RigFault: If one may not be sent, before any is; or a device does not take its own.
         """
-        taken, parts, now_ns = tuple(commands), self._opened_parts(), self._clock.now_ns()
-        known = {a.name: a for a in self.actuators}
-        for command in taken:
-            a = known.get(command.actuator)
-            if a is None:
-                raise RigFault(f"unknown actuator {command.actuator!r}; the bench has: {', '.join(known)}")
-            if not a.low <= command.value <= a.high:  # also refuses NaN
-                raise RigFault(f"{a.name}: setpoint {command.value} is outside {a.low} to {a.high} {a.unit}")
-            if command.expires_ns <= now_ns:
-                raise RigFault(f"{a.name}: command expired {(now_ns - command.expires_ns) / 1e6:.1f} ms ago")
+        taken, parts = tuple(commands), self._opened_parts()
+        must_be_fit(taken, self.actuators, self._clock.now_ns(), "bench")
         for device, backend in parts:
             backend.write([c for c in taken if c.actuator in device.actuators])
 

@@ -5,20 +5,20 @@ their time, and a stop makes the bench safe before anything else happens. A stre
 tick the stretch in one, so attending a trial does not change it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isfinite
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from rig.core.backend import Stop, Stretch
-from rig.core.channel import FloatArray, Layout, Snapshot, Trace, joined
+from rig.core.channel import Trace, joined
 from rig.core.clock import Clock, nanoseconds, seconds
-from rig.core.command import Actuator, Command, Plan, part_of
+from rig.core.command import Plan
 from rig.core.event import Event, Kind, Severity
 from rig.core.watch import Guard, Watch
 from rig.trial.parts import Manikin, Recorder
+from rig.trial.wrapped import Wrapped
 
 LOOK_S = 0.01
 """How often people are heard, in their own time."""
@@ -85,11 +85,12 @@ class Attendance:
     flush_every_ns: int
 
 
-class Attended:
+class Attended(Wrapped):
     """A backend that listens to people between ticks."""
 
     def __init__(self, backend: Manikin, recorder: Recorder, attendance: Attendance) -> None:
-        self._backend, self._recorder = backend, recorder
+        super().__init__(backend)
+        self._recorder = recorder
         self._desk, self._clock = attendance.desk, attendance.clock
         self._stopped: Word | None = None
         self._pace, self._from = 0.0, (0, 0)
@@ -110,7 +111,7 @@ class Attended:
                 if done:
                     return Stretch(joined(done, self.layout), Stop.END)
                 raise StoppedByPerson(_sentence(self._stopped))
-            piece = part_of(plan, at, at + self._ticks(plan.period_ns))
+            piece = plan.part(at, at + self._ticks(plan.period_ns))
             found = self._backend.stretch(piece, watch, guards)
             done.append(found.trace)
             at += len(found.trace)
@@ -146,67 +147,6 @@ class Attended:
         while now_ns < due_ns and not self._heard_stop():
             self._clock.sleep_until(min(due_ns, now_ns + nanoseconds(LOOK_S)))
             now_ns = self._clock.now_ns()
-
-    # --- the backend's own ---------------------------------------------------------------------
-
-    @property
-    def layout(self) -> Layout:
-        """Every channel the bench measures."""
-        return self._backend.layout
-
-    @property
-    def actuators(self) -> Sequence[Actuator]:
-        """Every quantity the bench can set."""
-        return self._backend.actuators
-
-    @property
-    def setpoints(self) -> FloatArray:
-        """The setpoints in force."""
-        return self._backend.setpoints
-
-    def read(self, t_ns: int) -> Snapshot:
-        """Return the newest reading of every channel."""
-        return self._backend.read(t_ns)
-
-    def write(self, commands: Iterable[Command]) -> None:
-        """Send setpoints that the gate has passed."""
-        self._backend.write(commands)
-
-    def make_safe(self) -> None:
-        """Bring every actuator to its safe state."""
-        self._backend.make_safe()
-
-    def set_body(self, values: Mapping[str, float]) -> None:
-        """Set what the person does."""
-        self._backend.set_body(values)
-
-    def set_intent(self, values: Mapping[str, float]) -> None:
-        """Tell the rules what the controller is about to do."""
-        self._backend.set_intent(values)
-
-    def place(
-        self, *, actuators: Mapping[str, float] | None = None, body: Mapping[str, float] | None = None,
-        hidden: Mapping[str, float] | None = None,
-    ) -> Snapshot:  # fmt: skip
-        """Start at time zero with everything at rest at these values."""
-        return self._backend.place(actuators=actuators, body=body, hidden=hidden)
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """What a start may name beside actuators and body inputs."""
-        return self._backend.starts
-
-    def why_not_slow(self) -> str | None:
-        """Return why the world may not be run in long ticks now."""
-        return self._backend.why_not_slow()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._backend.make_safe()
 
 
 def _sentence(word: Word | None) -> str:

@@ -6,28 +6,27 @@ one latency later. A frame with a blinding flaw gives nothing, and the last read
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Self
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rig.core.backend import Stop, Stretch
 from rig.core.camera import CameraSpec
-from rig.core.channel import FloatArray, Layout, Snapshot, Trace, joined
-from rig.core.command import Actuator, Command, Plan, part_of
+from rig.core.channel import FloatArray, Snapshot, Trace, joined
+from rig.core.command import Plan
 from rig.core.event import Event, Kind, Severity
 from rig.core.watch import Guard, Watch
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.trial.parts import Recorder
 from rig.trial.sight import image_of, looks_of
+from rig.trial.wrapped import Wrapped
 from rig.vision.face import CHANNELS, FaceDetector
 from rig.vision.frame import BLINDING, Flaw, Inspector
 from rig.vision.source import Camera, CameraFailure
 
 
-class RenderedBackend:
+class RenderedBackend(Wrapped):
     """A backend whose camera channels are read off frames.
 
     Args:
@@ -46,7 +45,8 @@ class RenderedBackend:
         detector: FaceDetector,
         recorder: Recorder,
     ) -> None:
-        self._backend, self._spec, self._camera = backend, spec, camera
+        super().__init__(backend)
+        self._world, self._spec, self._camera = backend, spec, camera
         self._detector, self._recorder = detector, recorder
         self._arm = Kinematics(backend.bench.scene, backend.bench.tool)
         self._inspector = Inspector(looks_of(spec))
@@ -63,8 +63,8 @@ class RenderedBackend:
         done: list[Trace] = []
         at = 0
         while at < len(plan):
-            self._deliver(self._backend.now_ns + plan.period_ns)
-            found = self._backend.stretch(part_of(plan, at, at + self._ticks(plan.period_ns)), watch, guards)
+            self._deliver(self._world.now_ns + plan.period_ns)
+            found = self._backend.stretch(plan.part(at, at + self._ticks(plan.period_ns)), watch, guards)
             done.append(found.trace)
             at += len(found.trace)
             self._expose()
@@ -74,7 +74,7 @@ class RenderedBackend:
 
     def _ticks(self, period_ns: int) -> int:
         """Return how many ticks go by before the camera exposes, or what it saw is due to be shown."""
-        now_ns = self._backend.now_ns
+        now_ns = self._world.now_ns
         ticks = -(-((self._number + 1) * self._spec.period_ns - now_ns) // period_ns)
         if self._pending:
             ticks = min(ticks, -(-(self._pending[0][0] - now_ns) // period_ns) - 1)
@@ -84,7 +84,7 @@ class RenderedBackend:
         """Let the channels show, from the tick at ``tick_ns`` on, what has been read by then."""
         while self._pending and self._pending[0][0] <= tick_ns:
             _, exposed_ns, values = self._pending.popleft()
-            self._backend.give(values, exposed_ns)
+            self._world.give(values, exposed_ns)
 
     def place(
         self, *, actuators: Mapping[str, float] | None = None, body: Mapping[str, float] | None = None,
@@ -100,7 +100,7 @@ class RenderedBackend:
 
     def _expose(self) -> None:
         """Take a picture if one is due, read it, and give the channels what was read."""
-        now_ns = self._backend.now_ns
+        now_ns = self._world.now_ns
         number = now_ns // self._spec.period_ns
         if number <= self._number:
             return
@@ -122,7 +122,7 @@ class RenderedBackend:
 
     def _tip(self) -> FloatArray | None:
         """Return where the arm's joints say the tip of the spoon is; None where one cannot be believed."""
-        now = self._backend.snapshot()
+        now = self._world.snapshot()
         joints = np.array([now.value(joint) for joint in JOINTS])  # NaN where it is not good
         return np.asarray(self._arm.pose(joints).position) if np.isfinite(joints).all() else None
 
@@ -138,57 +138,3 @@ class RenderedBackend:
                 )
             )
         self._flaws = flaws
-
-    # --- the backend's own ---------------------------------------------------------------------
-
-    @property
-    def layout(self) -> Layout:
-        """Every channel the bench measures."""
-        return self._backend.layout
-
-    @property
-    def actuators(self) -> Sequence[Actuator]:
-        """Every quantity the bench can set."""
-        return self._backend.actuators
-
-    @property
-    def setpoints(self) -> FloatArray:
-        """The setpoints in force."""
-        return self._backend.setpoints
-
-    def read(self, t_ns: int) -> Snapshot:
-        """Return the newest reading of every channel."""
-        return self._backend.read(t_ns)
-
-    def write(self, commands: Iterable[Command]) -> None:
-        """Send setpoints that the gate has passed."""
-        self._backend.write(commands)
-
-    def make_safe(self) -> None:
-        """Bring every actuator to its safe state."""
-        self._backend.make_safe()
-
-    def set_body(self, values: Mapping[str, float]) -> None:
-        """Set what the person does."""
-        self._backend.set_body(values)
-
-    def set_intent(self, values: Mapping[str, float]) -> None:
-        """Tell the rules what the controller is about to do."""
-        self._backend.set_intent(values)
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """What a start may name beside actuators and body inputs."""
-        return self._backend.starts
-
-    def why_not_slow(self) -> str | None:
-        """Return why the world may not be run in long ticks now."""
-        return self._backend.why_not_slow()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._backend.make_safe()
