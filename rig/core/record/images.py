@@ -15,19 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.core.clock import NS_PER_S
 from rig.core.errors import RecordError, UsageError
 from rig.core.event import Json
-from rig.core.record.mirror import field, text
+from rig.core.record import foxglove
+from rig.core.record.foxglove import BYTES, HEAD, Message, text, timestamp
 from rig.core.record.walk import DamagedChunk, unpack, walk
-from rig.core.record.wire import MESSAGE_OPCODE, varint
 
 SCHEMA_ID = 3
 FIRST_ID = 3  # MCAP channel of the first camera; the others follow
 MESSAGE_TYPE = "foxglove.CompressedImage"
 LARGEST = 8 << 20
-_BYTES, _VARINT = 2, 0  # protobuf wire types
-_HEAD = 31  # opcode, length, channel, sequence, log time, publish time of an MCAP message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,49 +127,28 @@ def packed(
     images: Sequence[Image], channel: int, epoch_utc_ns: int
 ) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
     """Return frames of one camera as MCAP message records, with the log time and the offset of each."""
-    times, offsets, out = [], [], bytearray()
-    for image in images:
-        body = _message(image, epoch_utc_ns)
-        log_time, published = epoch_utc_ns + image.t_ns, max(0, epoch_utc_ns + image.exposed_ns)
-        times.append(log_time)
-        offsets.append(len(out))
-        out += bytes([MESSAGE_OPCODE]) + (_HEAD - 9 + len(body)).to_bytes(8, "little")
-        out += channel.to_bytes(2, "little") + (image.number & 0xFFFFFFFF).to_bytes(4, "little")
-        out += log_time.to_bytes(8, "little") + published.to_bytes(8, "little") + body
-    return bytes(out), np.array(times, np.uint64), np.array(offsets, np.uint64)
+    return foxglove.packed(channel, (_message(image, epoch_utc_ns) for image in images))
 
 
-def _message(image: Image, epoch_utc_ns: int) -> bytes:
-    seconds, nanos = divmod(epoch_utc_ns + image.exposed_ns, NS_PER_S)
-    stamp = field(1, _VARINT, varint(seconds)) + field(2, _VARINT, varint(nanos))
-    return (
-        text(1, stamp) + text(4, image.camera.encode()) + text(2, image.data) + text(3, image.format.encode())
-    )
+def _message(image: Image, epoch_utc_ns: int) -> Message:
+    exposed_ns = epoch_utc_ns + image.exposed_ns
+    data = (
+        timestamp(1, exposed_ns) + text(4, image.camera.encode()) + text(2, image.data)
+        + text(3, image.format.encode())
+    )  # fmt: skip
+    return Message(image.number & 0xFFFFFFFF, epoch_utc_ns + image.t_ns, max(0, exposed_ns), data)
 
 
 @lru_cache(maxsize=1)
 def descriptor() -> bytes:
     """Return the serialised FileDescriptorSet of ``foxglove.CompressedImage``."""
-    from google.protobuf import descriptor_pb2 as pb
-    from google.protobuf import timestamp_pb2
-
-    kind = pb.FieldDescriptorProto
-    stamp = pb.FileDescriptorProto()
-    timestamp_pb2.DESCRIPTOR.CopyToProto(stamp)
-    stamp.ClearField("options")
-    file = pb.FileDescriptorProto(
-        name="foxglove/CompressedImage.proto", package="foxglove", syntax="proto3", dependency=[stamp.name]
+    fields = (
+        (1, "timestamp", "MESSAGE", ".google.protobuf.Timestamp"),
+        (4, "frame_id", "STRING", None),
+        (2, "data", "BYTES", None),
+        (3, "format", "STRING", None),
     )
-    image = file.message_type.add(name="CompressedImage")
-    for number, name, sort, type_name in (
-        (1, "timestamp", kind.TYPE_MESSAGE, ".google.protobuf.Timestamp"),
-        (4, "frame_id", kind.TYPE_STRING, None),
-        (2, "data", kind.TYPE_BYTES, None),
-        (3, "format", kind.TYPE_STRING, None),
-    ):
-        image.field.add(name=name, number=number, label=kind.LABEL_OPTIONAL, type=sort, type_name=type_name)
-    data: bytes = pb.FileDescriptorSet(file=[stamp, file]).SerializeToString(deterministic=True)
-    return data
+    return foxglove.described("CompressedImage", fields, {})
 
 
 def images_in(
@@ -195,7 +171,7 @@ def images_in(
             end = at + 9 + int.from_bytes(raw[at + 1 : at + 9], "little")
             number = int.from_bytes(raw[at + 11 : at + 15], "little")
             log_time, published = (int.from_bytes(raw[at + k : at + k + 8], "little") for k in (15, 23))
-            content, word = parts_of(raw[at + _HEAD : end])
+            content, word = parts_of(raw[at + HEAD : end])
             name = cameras[ref.channel - FIRST_ID].name
             yield Image(name, log_time - epoch_utc_ns, published - epoch_utc_ns, number, content, word)
             at = end
@@ -210,7 +186,7 @@ def parts_of(message: bytes) -> tuple[bytes, str]:
     at, data, word = 0, b"", ""
     while at < len(message):
         tag, at = _varint(message, at)
-        if tag & 7 != _BYTES:
+        if tag & 7 != BYTES:
             raise RecordError("a picture's message is not what its schema says")
         size, at = _varint(message, at)
         part, at = message[at : at + size], at + size
