@@ -9,85 +9,21 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from rig.core.camera import CameraSpec, CameraTable, SensorModel
+from rig.core.bench_tables import ActuatorTable, BenchFile, ChannelTable, IntentTable, PadTable, Parts
+from rig.core.camera import CameraSpec, SensorModel
 from rig.core.channel import Audience, Channel, Layout
 from rig.core.clock import nanoseconds
 from rig.core.command import Actuator
 from rig.core.data import hardware_dir, hardware_file
-from rig.core.device import Calibration, CalibrationTable, Device, DeviceTable, device_mistakes
+from rig.core.device import Calibration, Device, device_mistakes
 from rig.core.errors import ConfigError, UsageError, unknown
 from rig.core.quantity import parse_quantity
 from rig.core.toml_file import parse_toml, parse_validated, validated
 
 NEVER_STALE_S = 1e6
 """Age limit of an intent channel: the controller writes it on every tick, so it cannot grow old."""
-
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Range = Annotated[tuple[Number, Number], Field(strict=False)]  # TOML has arrays, not tuples
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class _ActuatorTable(_Table):
-    unit: str
-    range: Range
-    rate: Number
-    text: str = ""
-
-
-class _IntentTable(_Table):
-    unit: str
-    range: Range
-    text: str = ""
-
-
-class _ChannelTable(_Table):
-    unit: str
-    range: Range
-    period: str
-    stale_after: str
-    audience: Literal["agent", "monitor", "oracle"] = "agent"
-    resolution: Number = 0.0
-    noise: Number = 0.0
-    latency: str = "0 s"
-    camera: str = ""
-    text: str = ""
-
-
-class _PadTable(_Table):
-    region: str
-    area: str
-    text: str = ""
-
-
-class _Parts(_Table):
-    actuator: dict[str, _ActuatorTable] = {}
-    body: dict[str, _ActuatorTable] = {}
-    intent: dict[str, _IntentTable] = {}
-    channel: dict[str, _ChannelTable] = {}
-    camera: dict[str, CameraTable] = {}
-
-
-class _BenchFile(_Parts):
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
-    text: str
-    embodiment: Literal["simulated", "emulated", "physical"]
-    backend: str
-    scene: str = ""
-    tick: str
-    slow_tick: str
-    reaction: str
-    stations: tuple[str, ...] = Field(default=(), strict=False)
-    tool: str = ""
-    pad: dict[str, _PadTable] = {}
-    device: dict[str, DeviceTable] = {}
-    calibration: dict[str, CalibrationTable] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +116,7 @@ class _Reader:
         self.quantity(f"{key}.unit", "1" if unit == "1" else f"1 {unit}", unit)
         return unit
 
-    def actuators(self, kind: str, tables: Mapping[str, _ActuatorTable]) -> Iterator[Actuator]:
+    def actuators(self, kind: str, tables: Mapping[str, ActuatorTable]) -> Iterator[Actuator]:
         for name, table in tables.items():
             key = f"{kind}.{name}"
             low, high = table.range
@@ -192,7 +128,7 @@ class _Reader:
             except UsageError as error:
                 self.mistakes.append(f"{key}: {error}")
 
-    def channels(self, tables: Mapping[str, _ChannelTable]) -> Iterator[Channel]:
+    def channels(self, tables: Mapping[str, ChannelTable]) -> Iterator[Channel]:
         for name, table in tables.items():
             key = f"channel.{name}"
             low, high = table.range
@@ -213,14 +149,14 @@ class _Reader:
             except UsageError as error:
                 self.mistakes.append(f"{key}: {error}")
 
-    def pads(self, tables: Mapping[str, _PadTable]) -> Iterator[Pad]:
+    def pads(self, tables: Mapping[str, PadTable]) -> Iterator[Pad]:
         for name, table in tables.items():
             area_m2 = self.quantity(f"pad.{name}.area", table.area, "m^2")
             if not area_m2 > 0:
                 self.mistakes.append(f"pad.{name}.area: {table.area!r} must be more than nothing")
             yield Pad(name=name, region=table.region, area_m2=area_m2, text=table.text)
 
-    def intents(self, tables: Mapping[str, _IntentTable], tick_s: float) -> Iterator[Channel]:
+    def intents(self, tables: Mapping[str, IntentTable], tick_s: float) -> Iterator[Channel]:
         for name, table in tables.items():
             key = f"intent.{name}"
             low, high = table.range
@@ -239,13 +175,13 @@ class _Reader:
                 self.mistakes.append(f"{key}: {error}")
 
 
-def _duplicates(file: _BenchFile) -> list[str]:
+def _duplicates(file: BenchFile) -> list[str]:
     mistakes = [f"intent.{n}: is a channel too; rename one" for n in file.intent if n in file.channel]
     return mistakes + [f"body.{n}: is an actuator too; rename one" for n in file.body if n in file.actuator]
 
 
 def _spec(
-    file: _BenchFile, source: str, digest: str, base: str, models: Mapping[str, SensorModel]
+    file: BenchFile, source: str, digest: str, base: str, models: Mapping[str, SensorModel]
 ) -> BenchSpec:
     reader = _Reader()
     tick_ns = reader.period_ns("tick", file.tick)
@@ -343,8 +279,8 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
         below_cameras |= parse_toml(raw_part, str(path_of_part)).get("camera", {})
     if below_cameras:  # what a bench says of a station's camera, it says key by key: its own lens and cable
         tables["camera"] = _laid_over(below_cameras, tables.get("camera", {}))
-    file = validated(tables, str(path), _BenchFile)
-    parts = [parse_validated(raw, str(where), _Parts) for where, raw in raw_parts.items()]
+    file = validated(tables, str(path), BenchFile)
+    parts = [parse_validated(raw, str(where), Parts) for where, raw in raw_parts.items()]
     merged, models = _merged(file, parts, str(path)), {}
     for camera, table in merged.camera.items():
         if table.model:
@@ -354,7 +290,7 @@ def load_bench(name_or_path: str | Path) -> BenchSpec:
     return _spec(_fitted(merged, models), str(path), digest.hexdigest(), base, models)
 
 
-def _fitted(file: _BenchFile, models: Mapping[str, SensorModel]) -> _BenchFile:
+def _fitted(file: BenchFile, models: Mapping[str, SensorModel]) -> BenchFile:
     """Return the bench with the noise of what is read off its cameras as it was fitted."""
     channels = dict(file.channel)
     for camera, model in models.items():
@@ -393,11 +329,11 @@ def _bytes_of(path: Path) -> bytes:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); known benches: {known}") from None
 
 
-def _merged(file: _BenchFile, parts: Sequence[_Parts], source: str) -> _BenchFile:
+def _merged(file: BenchFile, parts: Sequence[Parts], source: str) -> BenchFile:
     """Return the bench with everything its stations list, theirs first."""
     tables: dict[str, dict[str, Any]] = {}
     mistakes = []
-    for kind in _Parts.model_fields:
+    for kind in Parts.model_fields:
         if kind == "camera":
             continue  # laid over one another already
         tables[kind] = {}

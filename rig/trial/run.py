@@ -1,6 +1,6 @@
 """One trial from beginning to end: briefing, decisions, ending; the record is the result."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -10,43 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mujoco import MjModel
 
 from rig.agents.catalogue import make_agent
 from rig.core.agent import Agent, Closable, Decision, Described, Instrument
 from rig.core.bench import BenchSpec, load_bench
-from rig.core.camera import CameraSpec
 from rig.core.channel import Layout
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
 from rig.core.configuration import comparable, elided, identity
 from rig.core.errors import (
     AgentUnreachable,
-    CannotArm,
-    ConfigError,
     ConfigurationChanged,
     RigFault,
-    UsageError,
 )
 from rig.core.event import Json
 from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
-from rig.emulation.faults import DeviceFault, is_bench_fault, parse_bench_faults
 from rig.kinematics import JOINTS, Kinematics
-from rig.offscreen import NO_GRAPHICS, Offscreen
-from rig.sim.backend import SimBackend
-from rig.sim.camera_faults import CameraFault, is_camera_fault, parse_camera_faults
-from rig.sim.camera_faults import sensor_faults as of_cameras
-from rig.sim.faults import SensorFault, parse_faults
 from rig.trial.attended import Attendance, Attended, StoppedByPerson
-from rig.trial.parts import Manikin, Mode, Parts, Recorder
-from rig.trial.rendered import RenderedBackend
+from rig.trial.devices import eye_of, looked_at, open_bench, start_of, world_of
+from rig.trial.faults import camera_faults_of
+from rig.trial.parts import Mode, Parts
 from rig.trial.rig import Rig
-from rig.trial.sensor_model import rendered
 from rig.trial.session import Ending, Progress, Session, TrialResult
 from rig.trial.sight import Sight, streams
 from rig.trial.spec import RENDERED, Ticket, TrialSpec, configuration
 from rig.trial.think import ThinkMode, parse_think
-from rig.vision.face import CHANNELS
 from safety_monitor.gate import Envelope
 from safety_monitor.limits import limit_files, load_envelope
 from safety_monitor.monitor import Monitor
@@ -181,7 +169,7 @@ def open_session(
     require_permit(bench)
     seeds = _seeds(spec)
     person = item.person(np.random.default_rng(seeds[1]))
-    monitor, envelope = prepare(item.task.name, spec.bench)
+    monitor, envelope = _guards(item.task.name, bench)
     facts = configuration(item, spec, bench, monitor.rules.digest, described)
     manifest: dict[str, Json] = {
         "key": spec.key(identity(facts)),
@@ -318,179 +306,12 @@ def prepare(task: str, bench_name: str) -> tuple[Monitor, Envelope]:
     Raises:
         ConfigError: If a rule or limit file is wrong.
     """
-    bench = load_bench(load_task(task).bench(bench_name))
+    return _guards(task, load_bench(load_task(task).bench(bench_name)))
+
+
+def _guards(task: str, bench: BenchSpec) -> tuple[Monitor, Envelope]:
     rules = load_rules(rule_files(task), bench.layout)
     return Monitor(rules, bench.layout), Envelope.of(load_envelope(bench.base, bench.actuators))
-
-
-def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return the simulated bench's starting point: the task's, then the scenario's.
-
-    Args:
-        item: The item.
-        bench: The bench.
-        hidden: What the bench lets a start name beside actuators and body inputs.
-
-    Raises:
-        ConfigError: If the bench does not know a name.
-    """
-    start = item.start
-    kinds = {
-        "actuators": [a.name for a in bench.actuators],
-        "body": [b.name for b in bench.body],
-        "hidden": list(hidden),
-    }
-    if wrong := [name for name in start if not any(name in names for names in kinds.values())]:
-        raise ConfigError(
-            f"{item.task.name}/task.toml",
-            [f"{item.scenario_name}: start {name!r} is nothing this bench knows" for name in wrong],
-        )
-    return {kind: {n: v for n, v in start.items() if n in names} for kind, names in kinds.items()}
-
-
-def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str, looked_at: bool = False) -> Manikin:
-    """Return the bench's devices, not entered yet.
-
-    Args:
-        bench: The bench.
-        seed: Of its sensors.
-        item: What goes wrong with it.
-        monitor: Whether verdicts are enforced.
-        looked_at: Whether what its face camera sees is given by one who looks, and faults of cameras with it.
-
-    Raises:
-        UsageError: If nothing here can drive such a bench.
-        RigFault: If a device of a physical bench is not there.
-    """
-    if bench.embodiment == "simulated":
-        if device_faults_of(item):
-            raise UsageError(
-                f"{item.key} has faults of wires or devices, which bench {bench.name} does not have"
-            )
-        if looked_at:
-            return SimBackend(bench, seed=seed, faults=own_faults_of(item), given=CHANNELS)
-        return SimBackend(bench, seed=seed, faults=faults_of(item, bench))
-    if bench.embodiment == "emulated":
-        from rig.emulation.backend import EmulatedBackend
-
-        return EmulatedBackend(
-            bench, seed, faults_of(item, bench), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
-            device_faults=device_faults_of(item),
-        )  # fmt: skip
-    return _physical(bench)
-
-
-def _physical(bench: BenchSpec) -> Manikin:
-    """Look for a physical bench's devices, and refuse the trial: nothing moves such a bench row by row yet.
-
-    Raises:
-        RigFault: If a device is missing; names each.
-        UsageError: If all are there.
-    """
-    from rig.physical.finding import find, unmeasured
-
-    found = find(bench)
-    silent = ", ".join(unmeasured(bench)) or "none"
-    raise UsageError(
-        f"bench {bench.name}: all {len(found)} devices are there, and trials on physical benches have not been built yet; "
-        f"channels without a device: {silent}"
-    )
-
-
-def eye_of(bench: BenchSpec) -> CameraSpec:
-    """Return the camera whose channels are read off drawn frames, after trying whether any can be drawn.
-
-    Raises:
-        UsageError: If the bench has no such camera.
-        CannotArm: If the graphics libraries are missing.
-    """
-    fit = [c for c in bench.cameras if c.scene_camera and {*CHANNELS} <= {*c.channels}]
-    if bench.embodiment != "simulated" or not fit:
-        raise UsageError(
-            f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read"
-        )
-    try:
-        with Offscreen(MjModel.from_xml_string("<mujoco/>"), 64, 64):
-            return fit[0]
-    except NO_GRAPHICS as error:
-        raise CannotArm(
-            f"no pictures on this machine: the graphics libraries are missing ({error}); install libegl1 and "
-            f"libgl1-mesa-dri, or use --cameras fitted"
-        ) from None
-
-
-@contextmanager
-def looked_at(
-    world: SimBackend, spec: CameraSpec, sight: Sight, recorder: Recorder
-) -> Iterator[RenderedBackend]:
-    """Yield a simulated bench whose face camera is drawn and read."""
-    with rendered(world, spec) as camera:
-        eye = sight.eye(spec, sight.drawing(spec, camera.view))
-        yield RenderedBackend(world, spec, eye, camera.detector, recorder)
-
-
-def world_of(backend: Manikin) -> SimBackend | None:
-    """Return the simulated world behind a bench, None where it is the real one."""
-    if isinstance(backend, SimBackend):
-        return backend
-    world = getattr(backend, "world", None)  # what stands behind emulated devices
-    return world if isinstance(world, SimBackend) else None
-
-
-def faults_of(item: Item, bench: BenchSpec) -> tuple[SensorFault, ...]:
-    """Return what goes wrong with sensors in the scenario, by fault of their own or of the camera they rest on.
-
-    Shares of the duration are times here.
-
-    Raises:
-        ConfigError: If a fault is not one the bench knows.
-    """
-    return (*own_faults_of(item), *of_cameras(camera_faults_of(item, bench), bench.cameras))
-
-
-def own_faults_of(item: Item) -> tuple[SensorFault, ...]:
-    """Return what goes wrong with sensors themselves.
-
-    Raises:
-        ConfigError: If a fault is not one the bench knows.
-    """
-    own = [f for f in _timed(item) if not is_bench_fault(f) and not is_camera_fault(f)]
-    return parse_faults(own, _source(item))
-
-
-def camera_faults_of(item: Item, bench: BenchSpec) -> tuple[CameraFault, ...]:
-    """Return the scenario's faults of cameras.
-
-    Raises:
-        ConfigError: If one is wrong, or of a camera the bench lacks.
-    """
-    found = [f for f in _timed(item) if is_camera_fault(f)]
-    return parse_camera_faults(found, _source(item), bench.cameras)
-
-
-def device_faults_of(item: Item) -> tuple[DeviceFault, ...]:
-    """Return the scenario's faults of wires and devices, which only a bench with some can have.
-
-    Raises:
-        ConfigError: If one is wrong.
-    """
-    return parse_bench_faults([f for f in _timed(item) if is_bench_fault(f)], _source(item))
-
-
-def _source(item: Item) -> str:
-    return f"{item.task.name}/task.toml, scenario {item.scenario_name}"
-
-
-def _timed(item: Item) -> list[dict[str, Any]]:
-    total_s = item.length.nominal_s
-    found: list[dict[str, Any]] = []
-    for fault in item.scenario.faults:
-        given = dict(fault)
-        start_s, end_s = (
-            total_s * float(given.pop(f"{at}_share", by)) for at, by in (("start", 0.0), ("end", 10.0))
-        )
-        found.append({"start": f"{start_s} s", "end": f"{end_s} s", **given})
-    return found
 
 
 def _about(item: Item, bench: BenchSpec, facts: Mapping[str, Json]) -> dict[str, Json]:

@@ -19,7 +19,7 @@ from rig.agents.scripted import without
 from rig.core.bench import load_bench
 from rig.core.event import Kind
 from rig.sim.faults import SensorFault, parse_faults
-from rig.trial import run
+from rig.trial import devices, run
 from safety_monitor.rules import load_rules, rule_files
 
 LAYOUT = load_bench("sim").layout
@@ -85,10 +85,10 @@ def whole_bench(bench: Bench, root: Path) -> Ran:
 
 def run_on(bench: Bench, folder: Path, more: tuple[SensorFault, ...]) -> Ran:
     """Run the scenario in guard with further faults beside its own."""
-    own = run.faults_of
+    own = devices.faults_of
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "make_agent", habit(without(**({bench.lost: False} if bench.lost else {}))))
-        patch.setattr(run, "faults_of", lambda item, bench: (*own(item, bench), *more))
+        patch.setattr(devices, "faults_of", lambda item, bench: (*own(item, bench), *more))
         return ran(spec_of(bench.item), folder)
 
 

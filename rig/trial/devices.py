@@ -1,0 +1,134 @@
+"""The devices of a bench for one trial: opened, looked at, and where they start."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from mujoco import MjModel
+
+from rig.core.bench import BenchSpec
+from rig.core.camera import CameraSpec
+from rig.core.errors import CannotArm, ConfigError, UsageError
+from rig.offscreen import NO_GRAPHICS, Offscreen
+from rig.sim.backend import SimBackend
+from rig.trial.faults import device_faults_of, faults_of, own_faults_of
+from rig.trial.parts import Manikin, Mode, Recorder
+from rig.trial.rendered import RenderedBackend
+from rig.trial.sensor_model import rendered
+from rig.trial.sight import Sight
+from rig.vision.face import CHANNELS
+from safety_monitor.rules import rule_files
+from tasks.suite import Item
+
+
+def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the simulated bench's starting point: the task's, then the scenario's.
+
+    Args:
+        item: The item.
+        bench: The bench.
+        hidden: What the bench lets a start name beside actuators and body inputs.
+
+    Raises:
+        ConfigError: If the bench does not know a name.
+    """
+    start = item.start
+    kinds = {
+        "actuators": [a.name for a in bench.actuators],
+        "body": [b.name for b in bench.body],
+        "hidden": list(hidden),
+    }
+    if wrong := [name for name in start if not any(name in names for names in kinds.values())]:
+        raise ConfigError(
+            f"{item.task.name}/task.toml",
+            [f"{item.scenario_name}: start {name!r} is nothing this bench knows" for name in wrong],
+        )
+    return {kind: {n: v for n, v in start.items() if n in names} for kind, names in kinds.items()}
+
+
+def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str, looked_at: bool = False) -> Manikin:
+    """Return the bench's devices, not entered yet.
+
+    Args:
+        bench: The bench.
+        seed: Of its sensors.
+        item: What goes wrong with it.
+        monitor: Whether verdicts are enforced.
+        looked_at: Whether what its face camera sees is given by one who looks, and faults of cameras with it.
+
+    Raises:
+        UsageError: If nothing here can drive such a bench.
+        RigFault: If a device of a physical bench is not there.
+    """
+    if bench.embodiment == "simulated":
+        if device_faults_of(item):
+            raise UsageError(
+                f"{item.key} has faults of wires or devices, which bench {bench.name} does not have"
+            )
+        if looked_at:
+            return SimBackend(bench, seed=seed, faults=own_faults_of(item), given=CHANNELS)
+        return SimBackend(bench, seed=seed, faults=faults_of(item, bench))
+    if bench.embodiment == "emulated":
+        from rig.emulation.backend import EmulatedBackend
+
+        return EmulatedBackend(
+            bench, seed, faults_of(item, bench), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
+            device_faults=device_faults_of(item),
+        )  # fmt: skip
+    return _physical(bench)
+
+
+def _physical(bench: BenchSpec) -> Manikin:
+    """Look for a physical bench's devices, and refuse the trial: nothing moves such a bench row by row yet.
+
+    Raises:
+        RigFault: If a device is missing; names each.
+        UsageError: If all are there.
+    """
+    from rig.physical.finding import find, unmeasured
+
+    found = find(bench)
+    silent = ", ".join(unmeasured(bench)) or "none"
+    raise UsageError(
+        f"bench {bench.name}: all {len(found)} devices are there, and trials on physical benches have not been built yet; "
+        f"channels without a device: {silent}"
+    )
+
+
+def eye_of(bench: BenchSpec) -> CameraSpec:
+    """Return the camera whose channels are read off drawn frames, after trying whether any can be drawn.
+
+    Raises:
+        UsageError: If the bench has no such camera.
+        CannotArm: If the graphics libraries are missing.
+    """
+    fit = [c for c in bench.cameras if c.scene_camera and {*CHANNELS} <= {*c.channels}]
+    if bench.embodiment != "simulated" or not fit:
+        raise UsageError(
+            f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read"
+        )
+    try:
+        with Offscreen(MjModel.from_xml_string("<mujoco/>"), 64, 64):
+            return fit[0]
+    except NO_GRAPHICS as error:
+        raise CannotArm(
+            f"no pictures on this machine: the graphics libraries are missing ({error}); install libegl1 and "
+            f"libgl1-mesa-dri, or use --cameras fitted"
+        ) from None
+
+
+@contextmanager
+def looked_at(
+    world: SimBackend, spec: CameraSpec, sight: Sight, recorder: Recorder
+) -> Iterator[RenderedBackend]:
+    """Yield a simulated bench whose face camera is drawn and read."""
+    with rendered(world, spec) as camera:
+        eye = sight.eye(spec, sight.drawing(spec, camera.view))
+        yield RenderedBackend(world, spec, eye, camera.detector, recorder)
+
+
+def world_of(backend: Manikin) -> SimBackend | None:
+    """Return the simulated world behind a bench, None where it is the real one."""
+    if isinstance(backend, SimBackend):
+        return backend
+    world = getattr(backend, "world", None)  # what stands behind emulated devices
+    return world if isinstance(world, SimBackend) else None
