@@ -51,6 +51,11 @@ def settings(role: m.Role, heartbeat_ms: int = 20) -> Settings:
     )
 
 
+def in_words(identity: m.Identity) -> str:
+    """Return what a node says it is: its own number, what it was built of, what it speaks."""
+    return f"node {identity.uid.hex()}, firmware build {identity.firmware:08x}, description {identity.fingerprint:08x}"
+
+
 class Link:
     """A session with the node on a port; a context manager that is up inside its block.
 

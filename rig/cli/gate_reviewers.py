@@ -4,23 +4,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from analysis.release.claims import fingerprint
-from analysis.release.decision import POLICY
-from analysis.release.evidence import gather
 from analysis.release.measurement import write_measurement
-from analysis.release.policy import Gate, load_policy
+from analysis.release.policy import Gate
+from rig.cli.gate_work import setting
 from rig.console.reviewing import Reviewing
 from rig.console.settings import cache_of, check_runs
 from rig.console.shelf import Shelf
 from rig.console.statistics import reviewed, statistics
 from rig.core.clock import wall_utc
-from rig.release.candidate import installed
 
 
 def reviewers(folder: Path, runs: Path) -> int:
     """Put what the console knows of its reviewers beside the records; names stay where they are."""
-    policy, _ = load_policy(folder / POLICY)
-    evidence = gather(folder, policy.agent)
+    policy, under = setting(folder)
     runs = check_runs(runs)
     cache = cache_of(runs)
     with Shelf(runs, cache) as shelf:
@@ -32,7 +28,7 @@ def reviewers(folder: Path, runs: Path) -> int:
     ]  # fmt: skip
     path = write_measurement(
         folder, Gate.BURDEN, measured_utc=wall_utc(), embodiment=policy.embodiment,
-        under=fingerprint(installed(evidence).items()), values={"reviewers": measured},
+        under=under, values={"reviewers": measured},
     )  # fmt: skip
     looked = sum(int(line["controls"]) for line in measured)
     Console().print(f"{len(measured)} reviewers, {looked} looks at control items. Written: {path}")

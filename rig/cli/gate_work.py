@@ -9,7 +9,7 @@ from analysis.release.claims import Fingerprint, fingerprint
 from analysis.release.decision import POLICY
 from analysis.release.evidence import gather
 from analysis.release.measurement import read_measurement, write_measurement
-from analysis.release.policy import Gate, load_policy
+from analysis.release.policy import Gate, Policy, load_policy
 from analysis.words import duration
 from rig.cli.output import print_json
 from rig.core.bench import BenchSpec, load_bench
@@ -113,6 +113,11 @@ def _setting(folder: Path, bench: str) -> tuple[BenchSpec, str, Fingerprint]:
         raise UsageError(
             f"bench {bench!r} is {spec.embodiment}: measure it with `runrig doctor {bench}`, on the bench"
         )
+    policy, under = setting(folder)
+    return spec, policy.agent, under
+
+
+def setting(folder: Path) -> tuple[Policy, Fingerprint]:
+    """Return the policy beside some records, and the configuration that anything measured for it now is of."""
     policy, _ = load_policy(folder / POLICY)
-    evidence = gather(folder, policy.agent)
-    return spec, policy.agent, fingerprint(installed(evidence).items())
+    return policy, fingerprint(installed(gather(folder, policy.agent)).items())

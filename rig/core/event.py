@@ -34,9 +34,7 @@ class Kind(StrEnum):
     NOTED = "noted"  # text
     OPERATOR = "operator"  # who, role, did, text: what people at the bench did, by way of the console
     TAKEN_OVER = "taken_over"  # segment, why, handed_over: the agent starts afresh with the notes only
-    REPORTED = (
-        "reported"  # device, number, what, reason, detail: the log of a device, as it numbered it itself
-    )
+    REPORTED = "reported"  # device, number, what, reason, detail: an entry of the device's own log
     FAULT = "fault"  # what, channel, detail
     TELEMETRY_CLOSED = "telemetry_closed"  # file, sha256, ticks
     TRIAL_ENDED = "trial_ended"  # ending, reason, elapsed_s, counts, (odd_samples: per rule)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from firmware_bridge import messages as m
 from firmware_bridge.discovery import Port, ports_here
-from firmware_bridge.link import Link, settings
+from firmware_bridge.link import Link, in_words, settings
 from rig.core.bench import BenchSpec
 from rig.core.clock import MonotonicClock
 from rig.core.device import Device
@@ -65,7 +65,7 @@ def _node(device: Device, path: str) -> str:
         raise RigFault(f"{path}: node {found.uid.hex()} instead of {device.uid}: cables exchanged?")
     if found.self_test:
         raise RigFault(f"{path}: part {found.self_test} of the node's self-test failed")
-    return f"node {found.uid.hex()}, firmware build {found.firmware:08x}, description {found.fingerprint:08x}"
+    return in_words(found)
 
 
 def _proof(bench: BenchSpec, what: str) -> Check:

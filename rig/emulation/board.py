@@ -14,7 +14,7 @@ from firmware_bridge.build import build_number
 from firmware_bridge.emulator import EmulatedNode
 from firmware_bridge.heart import Heart
 from firmware_bridge.host_node import HostNode
-from firmware_bridge.link import Link, settings
+from firmware_bridge.link import Link, in_words, settings
 from firmware_bridge.lockstep import LockstepLink
 from firmware_bridge.plant_port import OUT_SCALES, Drives, World, counts_of
 from firmware_bridge.session import Settings
@@ -276,9 +276,7 @@ class LibraryBoard:
 
 def _identity(link: Link | LockstepLink) -> str:
     found = link.seen(lambda s: s.identity)
-    if found is None:
-        return "a node that has not said who it is"
-    return f"node {found.uid.hex()}, firmware build {found.firmware:08x}, description {found.fingerprint:08x}"
+    return "a node that has not said who it is" if found is None else in_words(found)
 
 
 def open_board(device: Device, seed: int) -> Board:

@@ -53,9 +53,7 @@ class Rig:
         self.interlock = State.DISARMED
         self.heard: list[str] = []
         self.noticed: list[str] = []
-        self.handset: dict[
-            str, float
-        ] = {}  # what somebody at the bedside has set and has not been carried out
+        self.handset: dict[str, float] = {}  # set by somebody at the bedside, not carried out yet
         self.peak_force_n = 0.0
         self.ticks = 0
         self.give_way = Flag()  # set from any thread: what the agent has under way makes room

@@ -34,12 +34,6 @@ from rig.vision.source import Camera, CameraFailure, DeviceCamera, DrawnCamera, 
 NARROWEST, WIDEST = 160, 1280
 """Widths of a picture an agent may ask for, pixels."""
 
-_FAULTS: Mapping[CameraTrouble, str] = {
-    CameraTrouble.FREEZE: "freeze", CameraTrouble.DUPLICATE: "duplicate", CameraTrouble.DROP: "drop",
-    CameraTrouble.BLACK: "black", CameraTrouble.BRIGHT: "bright", CameraTrouble.BLUR: "blur",
-    CameraTrouble.GONE: "gone",
-}  # fmt: skip
-
 
 def streams(bench: BenchSpec) -> tuple[Stream, ...]:
     """Return what the record says of a bench's cameras; those whose frames are not recorded are left out."""
@@ -218,7 +212,12 @@ class Sight:
                 end_ns = 2**62 if fault.end_s is None else nanoseconds(fault.end_s)
                 chance = fault.chance if fault.kind is CameraTrouble.DROP else 1.0
                 camera = FaultyCamera(
-                    camera, _FAULTS[fault.kind], nanoseconds(fault.start_s), end_ns, chance, self._seed
+                    camera,
+                    fault.kind.removeprefix("camera_"),
+                    nanoseconds(fault.start_s),
+                    end_ns,
+                    chance,
+                    self._seed,
                 )
         return camera
 

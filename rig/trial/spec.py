@@ -141,8 +141,11 @@ def configuration(
 
 def _firmware(bench: BenchSpec) -> dict[str, Json]:
     """Return what each node must say it is; a link with one that says otherwise never opens."""
-    said: Json = {"build": f"{build_number():08x}", "description": f"{FINGERPRINT:08x}"}
-    return {device.name: said for device in bench.devices if device.driver == "node"}
+    return {
+        device.name: {"build": f"{build_number():08x}", "description": f"{FINGERPRINT:08x}"}
+        for device in bench.devices
+        if device.driver == "node"
+    }
 
 
 def _calibration(bench: BenchSpec) -> dict[str, Json]:

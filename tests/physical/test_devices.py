@@ -108,6 +108,10 @@ def test_what_nobody_measures_is_listed() -> None:
     assert "face.gap" in silent and "wrist.force" not in silent and "intent.contact" not in silent
 
 
+def trial_into(out: Path) -> list[str]:
+    return ["trial", "--task", "spoon-feed", "--bench", str(LAB), "--agent", "careful", "--out", str(out)]
+
+
 def permitted(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("RUNRIG_STATE", str(folder / "state"))
     bench, now = load_bench(LAB), wall_utc()
@@ -123,18 +127,7 @@ def test_a_permitted_trial_without_devices_is_a_fault_of_the_rig_that_names_them
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     permitted(monkeypatch, tmp_path)
-    words = [
-        "trial",
-        "--task",
-        "spoon-feed",
-        "--bench",
-        str(LAB),
-        "--agent",
-        "careful",
-        "--out",
-        str(tmp_path / "r"),
-    ]
-    assert run(words) == 3
+    assert run(trial_into(tmp_path / "r")) == 3
     said = capsys.readouterr()
     assert "3 of 3 devices are not there" in said.err + said.out
     assert not list((tmp_path / "r").rglob("events.jsonl"))
@@ -144,16 +137,5 @@ def test_no_permit_is_asked_for_before_anything_is_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RUNRIG_STATE", str(tmp_path / "state"))
-    words = [
-        "trial",
-        "--task",
-        "spoon-feed",
-        "--bench",
-        str(LAB),
-        "--agent",
-        "careful",
-        "--out",
-        str(tmp_path / "r"),
-    ]
-    assert run(words) == 2
+    assert run(trial_into(tmp_path / "r")) == 2
     assert "has no permit" in capsys.readouterr().err
