@@ -92,3 +92,12 @@ class Offscreen:
         )
         depth = near / (1.0 - buffer[::-1] * (1.0 - near / far))
         return picture[::-1].copy(), np.asarray(depth, np.float32)
+
+
+def why_no_graphics() -> str | None:
+    """Return what is missing for drawing on this machine, None where it can draw."""
+    try:
+        with Offscreen(mujoco.MjModel.from_xml_string("<mujoco/>"), 64, 64):
+            return None
+    except NO_GRAPHICS as error:
+        return str(error)

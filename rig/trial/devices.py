@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mujoco import MjModel
-
 from rig.core.bench import BenchSpec
 from rig.core.camera import CameraSpec
 from rig.core.errors import CannotArm, ConfigError, UsageError
-from rig.offscreen import NO_GRAPHICS, Offscreen
+from rig.offscreen import why_no_graphics
 from rig.sim.backend import SimBackend
 from rig.trial.faults import device_faults_of, faults_of, own_faults_of
 from rig.trial.parts import Manikin, Mode, Recorder
@@ -106,14 +104,12 @@ def eye_of(bench: BenchSpec) -> CameraSpec:
         raise UsageError(
             f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read"
         )
-    try:
-        with Offscreen(MjModel.from_xml_string("<mujoco/>"), 64, 64):
-            return fit[0]
-    except NO_GRAPHICS as error:
+    if (why := why_no_graphics()) is not None:
         raise CannotArm(
-            f"no pictures on this machine: the graphics libraries are missing ({error}); install libegl1 and "
+            f"no pictures on this machine: the graphics libraries are missing ({why}); install libegl1 and "
             f"libgl1-mesa-dri, or use --cameras fitted"
-        ) from None
+        )
+    return fit[0]
 
 
 @contextmanager

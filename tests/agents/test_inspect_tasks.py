@@ -18,6 +18,7 @@ from rig.agents.scripted_model import scripted_model
 from rig.connect.inspect_tasks import make_task
 from rig.core.event import Kind
 from rig.core.record import Status, read, verify
+from tests import graphics
 from tests.agents.test_model import answer, scripted
 
 pytestmark = pytest.mark.filterwarnings(  # Inspect leaves a stream of its own open
@@ -124,6 +125,7 @@ def test_the_scripted_model_is_a_model_like_any_other() -> None:
 
 
 def test_a_model_is_shown_the_picture_it_asks_for(run: Run, tmp_path: Path) -> None:
+    graphics.needed()
     shown: list[Any] = []
 
     def give(messages: list[Any], tools: object, choice: object, config: object) -> Any:
@@ -134,8 +136,6 @@ def test_a_model_is_shown_the_picture_it_asks_for(run: Run, tmp_path: Path) -> N
 
     model = get_model("mockllm/model", custom_outputs=give, memoize=False)
     _, sample = run(make_task("spoon-feed")(think="1 s", out=str(tmp_path / "runs")), model)
-    if not shown:
-        pytest.skip("no graphics libraries")
     (image,) = [part.image for part in shown if part.type == "image"]
     assert image.startswith("data:image/jpeg;base64,/9j/")
     record = read(Path(sample.metadata["record"]))

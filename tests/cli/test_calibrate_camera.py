@@ -16,6 +16,7 @@ from rig.vision.calibration import Intrinsics, load_intrinsics
 from rig.vision.extrinsics import bench_markers, load_extrinsics
 from rig.vision.markers import tag_picture
 from rig.vision.source import encoded
+from tests import graphics
 from tests.vision.test_calibration import GOOD, view
 
 SIZE = (640, 480)
@@ -27,17 +28,14 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("taken")
     (folder / "board").mkdir()
     (folder / "mine.toml").write_text(f'extends = "sim"\nname = "mine"\n[camera.face]\nsize = {list(SIZE)}\n')
+    graphics.needed()
     plates = [
         Plate(name, t.body, t.side_m, t.at_m, t.axes, encoded(tag_picture(t.number), ".png"))
         for name, t in bench_markers().items()
     ]
-    with SimBackend(load_bench("sim"), 0) as backend:
-        try:
-            with View(backend, "face", *SIZE, plates) as scene:
-                lens = Intrinsics.pinhole(*SIZE, scene.pose()[2])
-                (folder / "place.png").write_bytes(encoded(scene.draw()[0], ".png"))
-        except UsageError as error:
-            pytest.skip(str(error))
+    with SimBackend(load_bench("sim"), 0) as backend, View(backend, "face", *SIZE, plates) as scene:
+        lens = Intrinsics.pinhole(*SIZE, scene.pose()[2])
+        (folder / "place.png").write_bytes(encoded(scene.draw()[0], ".png"))
     for k, how in enumerate(GOOD):
         (folder / "board" / f"{k:02d}.png").write_bytes(encoded(view(*how, true=lens), ".png"))
     return folder
