@@ -5,18 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import cv2
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from rig.core.data import hardware_file
 from rig.core.errors import ConfigError, UsageError
-from rig.core.quantity import parse_quantity
 from rig.core.toml_file import load_validated
 from rig.vision.calibration import Intrinsics, Matrix
-from rig.vision.face import Extrinsics, Tag, Three, axes_of, metres
+from rig.vision.face import Extrinsics, Tag, TagTable
 from rig.vision.frame import Picture
 from rig.vision.markers import find_tags
 
@@ -25,21 +24,11 @@ WORST_PX: Final = 1.5  # root mean square reprojection error over all corners
 WORST_TAG_PX: Final = 3.0
 
 
-class _Place(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    number: Annotated[int, Field(ge=0, lt=587)]
-    side: str
-    at: Three
-    faces: tuple[float, float, float]
-    up: tuple[float, float, float]
-
-
 class _BenchMarkers(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
-    tag: dict[str, _Place]
+    tag: dict[str, TagTable]
 
 
 @cache
@@ -50,16 +39,7 @@ def bench_markers(path: Path | None = None) -> Mapping[str, Tag]:
         ConfigError: If the file says something that cannot be.
     """
     file = load_validated(path or hardware_file("markers", "bench.toml"), _BenchMarkers)
-    return {
-        name: Tag(
-            t.number,
-            "world",
-            parse_quantity(t.side, "m"),
-            metres(t.at),
-            axes_of(np.array(t.faces), np.array(t.up)),
-        )
-        for name, t in file.tag.items()
-    }
+    return {name: tag.on("world") for name, tag in file.tag.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

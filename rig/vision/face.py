@@ -28,7 +28,7 @@ AMBIGUOUS: Final = 0.6
 CHANNELS: Final = ("face.gap", "face.yaw", "mouth.opening")
 
 
-def metres(texts: tuple[str, ...]) -> Vector:
+def _metres(texts: tuple[str, ...]) -> Vector:
     """Return lengths of a file in metres.
 
     Raises:
@@ -44,13 +44,27 @@ class _Strict(BaseModel):
 Three = tuple[str, str, str]
 
 
-class _TagTable(_Strict):
+class TagTable(_Strict):
+    """A ``[tag.NAME]`` table: which picture, how large, where its middle is, and how it is turned."""
+
     number: Annotated[int, Field(ge=0, lt=587)]
-    body: str
     side: str
     at: Three
     faces: tuple[float, float, float]
     up: tuple[float, float, float]
+
+    def on(self, body: str) -> "Tag":
+        """Return the tag, fixed to a body.
+
+        Raises:
+            UsageError: If a length is none.
+        """
+        axes = _axes_of(np.array(self.faces), np.array(self.up))
+        return Tag(self.number, body, parse_quantity(self.side, "m"), _metres(self.at), axes)
+
+
+class _BodyTag(TagTable):
+    body: str
 
 
 class _Mouth(_Strict):
@@ -65,7 +79,7 @@ class _Spoon(_Strict):
 
 class _MarkerFile(_Strict):
     text: str
-    tag: dict[str, _TagTable]
+    tag: dict[str, _BodyTag]
     mouth: _Mouth
     spoon: _Spoon
 
@@ -124,20 +138,17 @@ def load_markers(name: str = "face") -> Markers:
     file = load_validated(hardware_file("markers", f"{name}.toml"), _MarkerFile)
     if missing := [part for part in ("head", "jaw", "spoon") if part not in file.tag]:
         raise UsageError(f"markers {name}: no tag on {', '.join(missing)}")
-    tags = {
-        part: Tag(t.number, t.body, parse_quantity(t.side, "m"), metres(t.at), axes_of(np.array(t.faces), np.array(t.up)))
-        for part, t in file.tag.items()
-    }  # fmt: skip
+    tags = {part: t.on(t.body) for part, t in file.tag.items()}
     return Markers(
         tags,
-        metres(file.mouth.lips),
-        metres(file.mouth.jaw_shut),
+        _metres(file.mouth.lips),
+        _metres(file.mouth.jaw_shut),
         file.mouth.opens,
-        metres(file.spoon.tip),
+        _metres(file.spoon.tip),
     )
 
 
-def axes_of(faces: Vector, up: Vector) -> Matrix:
+def _axes_of(faces: Vector, up: Vector) -> Matrix:
     """Return a tag's axes (right, up, out as columns) from the way it faces and where its upper edge is."""
     out = faces / np.linalg.norm(faces)
     above = up - (up @ out) * out
