@@ -17,6 +17,7 @@ from firmware_bridge.build import NUCLEO, QEMU
 from firmware_bridge.emulator import EmulatedNode, emulator_problem
 from firmware_bridge.link import Link, settings
 from firmware_bridge.plant_port import World
+from firmware_bridge.session import Ending
 from rig.core.clock import MonotonicClock
 from rig.core.command import Command
 from rig.core.data import hardware_dir
@@ -145,11 +146,11 @@ def test_commands_are_carried_out_and_answered(reset: EmulatedNode) -> None:
         for k in range(20):
             backend.write([Command("bed.back", 10.0 + k, clock.now_ns() + 10**9)])
         assert backend.link.seen(lambda s: s.status.rejected) == 0
-        with pytest.raises(RigFault, match="OUT_OF_RANGE"):
-            backend.link.request(m.Disarm())
-            backend.arm()
-            backend._check = lambda *_: None
-            backend.write([Command("bed.back", 1e6, clock.now_ns() + 10**9)])
+        beyond = Command("bed.back", 1e6, clock.now_ns() + 10**9)
+        with pytest.raises(RigFault, match="outside the hardware's"):
+            backend.write([beyond])
+        unchecked = backend.link.request(backend._setpoints([beyond]))
+        assert (unchecked.ending, unchecked.refusal) == (Ending.REFUSED, m.Refusal.OUT_OF_RANGE)
 
 
 def test_the_emergency_stop_pin_makes_it_safe(reset: EmulatedNode) -> None:
