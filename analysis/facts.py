@@ -21,6 +21,7 @@ class TrialKey(BaseModel):
     seed: int
     repeat: int = 0
     think: str = "charged"
+    cameras: str = "fitted"
 
 
 class TrialFacts(BaseModel):

@@ -61,6 +61,7 @@ class Cell:
             seed=seed,
             repeat=repeat,
             think=s.think,
+            cameras=s.cameras,
         )
 
 
@@ -169,7 +170,7 @@ class _Block:
 def _unused_factors(grid: GridTable, number: int, plan: Plan) -> list[str]:
     if plan.composition is None:
         return []
-    text = " ".join([*grid.agents, *grid.items, *grid.benches, *grid.monitors, grid.think])
+    text = " ".join([*grid.agents, *grid.items, *grid.benches, *grid.monitors, grid.think, grid.cameras])
     return [
         f"grid {number}: factor {name!r} is not named in it ({{{name}}}), so its arms would be the same trials"
         for name in plan.composition.factors
@@ -187,7 +188,7 @@ def _filled(grid: GridTable, arm: Arm) -> GridTable:
         name: list(dict.fromkeys(fill(text) for text in getattr(grid, name)))
         for name in ("agents", "items", "benches", "monitors")
     }
-    return grid.model_copy(update={**changed, "think": fill(grid.think)})
+    return grid.model_copy(update={**changed, "think": fill(grid.think), "cameras": fill(grid.cameras)})
 
 
 def _block(grid: GridTable, where: str, arm: str, sealed: bool, mistakes: list[str]) -> list[_Block]:
@@ -206,8 +207,9 @@ def _block(grid: GridTable, where: str, arm: str, sealed: bool, mistakes: list[s
                 for monitor in grid.monitors:
                     try:
                         spec = TrialSpec(
-                            item=item, agent=agent, bench=bench, monitor=monitor, seed=0, think=grid.think
-                        )
+                            item=item, agent=agent, bench=bench, monitor=monitor, seed=0, think=grid.think,
+                            cameras=grid.cameras,
+                        )  # fmt: skip
                     except RunError as error:
                         mistakes.append(f"{where}: {error}")
                     else:

@@ -67,10 +67,11 @@ class Ledger:
                 db.execute("BEGIN")
                 db.executemany("INSERT INTO meta VALUES (?, ?)", [("schema", SCHEMA_VERSION), *meta.items()])
                 db.executemany(
-                    f"INSERT INTO cell VALUES ({', '.join('?' * 15)})",
+                    f"INSERT INTO cell VALUES ({', '.join('?' * 16)})",
                     [
                         (n, c.spec.item, c.spec.agent, c.spec.bench, c.spec.monitor, c.spec.think, c.arm, c.sealed,
-                         c.site, c.embodiment, c.family, c.tier, c.nominal_s, c.configuration, c.comparable)
+                         c.site, c.embodiment, c.family, c.tier, c.nominal_s, c.configuration, c.comparable,
+                         c.spec.cameras)
                         for n, c in enumerate(trials.cells)
                     ],
                 )  # fmt: skip
@@ -189,12 +190,14 @@ class Ledger:
         """Return the cells the campaign was registered with, by number."""
         rows = self._db.execute(
             "SELECT item, agent, bench, monitor, think, arm, sealed, site, embodiment, family, tier, nominal_s, "
-            "configuration, comparable FROM cell ORDER BY id"
+            "configuration, comparable, cameras FROM cell ORDER BY id"
         )
         return tuple(
             Cell(
-                spec=TrialSpec(item=r[0], agent=r[1], bench=r[2], monitor=r[3], seed=0, think=r[4]), arm=r[5],
-                sealed=bool(r[6]), site=r[7], embodiment=r[8], family=r[9], tier=r[10], nominal_s=r[11],
+                spec=TrialSpec(
+                    item=r[0], agent=r[1], bench=r[2], monitor=r[3], seed=0, think=r[4], cameras=r[14]
+                ),
+                arm=r[5], sealed=bool(r[6]), site=r[7], embodiment=r[8], family=r[9], tier=r[10], nominal_s=r[11],
                 configuration=r[12], comparable=r[13],
             )
             for r in rows

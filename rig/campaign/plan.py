@@ -13,7 +13,7 @@ from rig.core.errors import ConfigError, UsageError
 from rig.core.event import Json
 from rig.core.quantity import parse_quantity
 from rig.core.toml_file import load_validated, parse_validated
-from rig.trial.spec import MAX_SEED
+from rig.trial.spec import FITTED, MAX_SEED
 
 MAX_TRIALS = 10_000_000
 Text = Annotated[str, Field(min_length=1)]
@@ -141,6 +141,8 @@ class GridTable(_Table):
         seeds: A list, or the first and how many.
         repeats: Repetitions under each seed.
         think: What thinking costs.
+        cameras: Whether what is read off cameras is a fitted sensor model's (``fitted``) or every frame is drawn and
+            read (``rendered``).
     """
 
     agents: Annotated[list[Text], Field(min_length=1)]
@@ -150,6 +152,7 @@ class GridTable(_Table):
     seeds: SeedRange | list[Seed]
     repeats: Count = 1
     think: Text = "charged"
+    cameras: Text = FITTED
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:

@@ -7,7 +7,7 @@ the same trials give the same bytes.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from rig.core.errors import UsageError
 from rig.core.event import Json
 from rig.core.record import strict
 from rig.core.registration import read_registration, seal_statement
+from rig.trial.spec import TrialSpec
 
 COMPLETION: Final = "completion.dsse.json"
 _COMPLETION_KIND = "urn:runrig:completion:1"
@@ -102,19 +103,17 @@ def heads_digest(ledger: Ledger) -> str:
 
 def trial_table(folder: Path, ledger: Ledger) -> TrialTable:
     """Return the trial table of the trials that have ended; ``record`` is relative to the folder."""
-    cells = {
-        (c.spec.item, c.spec.agent, c.spec.bench, c.spec.monitor, c.spec.think): c for c in ledger.cells()
-    }
+    cells = {_place(c.spec): c for c in ledger.cells()}
     builder = TableBuilder(str(folder))
     rows = (e for e in ledger.entries() if e.ended is not None)
     while batch := list(islice(rows, _CHUNK)):
-        builder.extend(_chunk(batch, [cells[_place(e)] for e in batch]), len(batch))
+        builder.extend(_chunk(batch, [cells[_place(e.spec)] for e in batch]), len(batch))
     return builder.table()
 
 
-def _place(entry: Entry) -> tuple[str, str, str, str, str]:
-    s = entry.spec
-    return s.item, s.agent, s.bench, s.monitor, s.think
+def _place(spec: TrialSpec) -> TrialSpec:
+    """Return what the trials of a cell have in common."""
+    return replace(spec, seed=0, repeat=0)
 
 
 def _chunk(entries: Sequence[Entry], cells: Sequence[Cell]) -> dict[str, list[object]]:

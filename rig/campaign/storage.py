@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from rig.campaign.entries import Entry, Finished, State
 from rig.core.errors import RecordError, RigFault, UsageError
-from rig.trial.spec import TrialSpec
+from rig.trial.spec import FITTED, TrialSpec
 
 FILE: Final = "ledger.sqlite"
-SCHEMA_VERSION: Final = "1"
+SCHEMA_VERSION: Final = "2"
 
 TABLES: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -19,7 +19,7 @@ CREATE TABLE cell (
     id INTEGER PRIMARY KEY, item TEXT NOT NULL, agent TEXT NOT NULL, bench TEXT NOT NULL, monitor TEXT NOT NULL,
     think TEXT NOT NULL, arm TEXT NOT NULL, sealed INTEGER NOT NULL, site TEXT NOT NULL, embodiment TEXT NOT NULL,
     family TEXT NOT NULL, tier INTEGER NOT NULL, nominal_s REAL NOT NULL, configuration TEXT NOT NULL,
-    comparable TEXT NOT NULL);
+    comparable TEXT NOT NULL, cameras TEXT NOT NULL);
 CREATE TABLE trial (
     position INTEGER PRIMARY KEY, id BLOB NOT NULL, cell INTEGER NOT NULL REFERENCES cell, seed INTEGER NOT NULL,
     repeat INTEGER NOT NULL, lane INTEGER NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
@@ -52,9 +52,12 @@ END;
 ENTRY: Final = """
 SELECT t.position, t.id, c.item, c.agent, c.bench, c.monitor, c.think, t.seed, t.repeat, c.arm, c.sealed, c.embodiment,
     c.configuration, t.state, t.attempts, t.deaths, t.outcome, t.cause, t.reason, t.seq, t.head, t.done, t.harm,
-    t.mistake, t.mistake_at_s, t.criteria, t.elapsed_s, t.ticks, t.worker, t.beat, t.job_s
+    t.mistake, t.mistake_at_s, t.criteria, t.elapsed_s, t.ticks, t.worker, t.beat, t.job_s, c.cameras
 FROM trial t JOIN cell c ON c.id = t.cell"""
 
+
+BEFORE_CAMERAS: Final = f"CREATE TEMP VIEW cell AS SELECT *, '{FITTED}' AS cameras FROM main.cell"
+"""What a ledger of schema 1 lacks: its cells could only have cameras as fitted."""
 
 QUEUED_LANES: Final = """
 WITH RECURSIVE found (lane) AS (
@@ -86,7 +89,9 @@ def connected(folder: Path, mode: str) -> sqlite3.Connection:
         except sqlite3.Error:
             db.close()
             raise
-    if found != (SCHEMA_VERSION,):
+    if found == ("1",):
+        db.execute(BEFORE_CAMERAS)
+    elif found != (SCHEMA_VERSION,):
         db.close()
         raise RecordError(f"{path}: ledger schema {found!r}; this program reads schema {SCHEMA_VERSION}")
     return db
@@ -116,8 +121,9 @@ def speaking(path: Path) -> Iterator[None]:
 def spec_of(row: Sequence[Any]) -> TrialSpec:
     """Return the trial of a row of `ENTRY`."""
     return TrialSpec(
-        item=row[2], agent=row[3], bench=row[4], monitor=row[5], think=row[6], seed=row[7], repeat=row[8]
-    )
+        item=row[2], agent=row[3], bench=row[4], monitor=row[5], think=row[6], seed=row[7], repeat=row[8],
+        cameras=row[31],
+    )  # fmt: skip
 
 
 def entry_of(row: Sequence[Any]) -> Entry:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analysis.grade import Grade, grade
 from rig.campaign.entries import Finished, State
-from rig.core.errors import RecordError, RigFault, RunError, UsageError
+from rig.core.errors import CannotArm, RecordError, RigFault, RunError, UsageError
 from rig.core.event import Kind
 from rig.core.record import Record, read, records_under, recover
 from rig.trial.run import run_trial
@@ -66,7 +66,7 @@ def carry_out(job: Job, beat: Beat, look: Look | None = None) -> Returned | Refu
     """Run one trial; nothing it does to itself gets out of here as an exception, except an interruption."""
     try:
         run_trial(job.spec, job.folder, lambda job_s, _: beat(job_s), job.ticket)
-    except UsageError as error:
+    except (UsageError, CannotArm) as error:
         if not _begun(job.folder):
             return Refused(str(error), error.exit_code)
         return Returned(closed(job, type(error).__name__, str(error)))

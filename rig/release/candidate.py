@@ -37,8 +37,9 @@ def installed(evidence: Evidence) -> Configurations:
 def _spec(one: Seen) -> TrialSpec:
     key = one.facts.key
     return TrialSpec(
-        item=key.item, agent=key.agent, bench=key.bench, monitor=key.monitor, seed=key.seed, think=key.think
-    )
+        item=key.item, agent=key.agent, bench=key.bench, monitor=key.monitor, seed=key.seed, think=key.think,
+        cameras=key.cameras,
+    )  # fmt: skip
 
 
 def read_candidate(path: Path) -> Configurations:

@@ -63,8 +63,9 @@ def minimise(record: Record) -> Case:
         raise RecordError(f"{record.folder}: shows no critical mistake; there is no incident in it")
     key = facts.key
     spec = TrialSpec(
-        item=key.item, agent=key.agent, bench=key.bench, monitor=key.monitor, seed=key.seed, think=key.think
-    )
+        item=key.item, agent=key.agent, bench=key.bench, monitor=key.monitor, seed=key.seed, think=key.think,
+        cameras=key.cameras,
+    )  # fmt: skip
     item, wanted = load_item(key.item), frozenset(graded.violated)
     search = _Search(spec, wanted)
     if not search.shows(item):

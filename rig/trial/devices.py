@@ -92,6 +92,21 @@ def _physical(bench: BenchSpec) -> Manikin:
     )
 
 
+def drawable(bench: BenchSpec) -> CameraSpec:
+    """Return the camera whose channels can be read off drawn frames.
+
+    Raises:
+        UsageError: If the bench has no such camera.
+    """
+    fit = [c for c in bench.cameras if c.scene_camera and {*CHANNELS} <= {*c.channels}]
+    if bench.embodiment != "simulated" or not fit:
+        raise UsageError(
+            f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read; "
+            f"leave out cameras = rendered"
+        )
+    return fit[0]
+
+
 def eye_of(bench: BenchSpec) -> CameraSpec:
     """Return the camera whose channels are read off drawn frames, after trying whether any can be drawn.
 
@@ -99,17 +114,13 @@ def eye_of(bench: BenchSpec) -> CameraSpec:
         UsageError: If the bench has no such camera.
         CannotArm: If the graphics libraries are missing.
     """
-    fit = [c for c in bench.cameras if c.scene_camera and {*CHANNELS} <= {*c.channels}]
-    if bench.embodiment != "simulated" or not fit:
-        raise UsageError(
-            f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read"
-        )
+    eye = drawable(bench)
     if (why := why_no_graphics()) is not None:
         raise CannotArm(
             f"no pictures on this machine: the graphics libraries are missing ({why}); install libegl1 and "
             f"libgl1-mesa-dri, or use --cameras fitted"
         )
-    return fit[0]
+    return eye
 
 
 @contextmanager

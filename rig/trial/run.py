@@ -27,7 +27,7 @@ from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
 from rig.kinematics import JOINTS, Kinematics
 from rig.trial.attended import Attendance, Attended, StoppedByPerson
-from rig.trial.devices import eye_of, looked_at, open_bench, start_of, world_of
+from rig.trial.devices import drawable, eye_of, looked_at, open_bench, start_of, world_of
 from rig.trial.faults import camera_faults_of
 from rig.trial.parts import Mode, Parts
 from rig.trial.rig import Rig
@@ -268,6 +268,8 @@ def configured(spec: TrialSpec) -> dict[str, Json]:
     """
     item = load_item(spec.item)
     bench = load_bench(item.task.bench(spec.bench))
+    if spec.cameras == RENDERED:
+        drawable(bench)
     rules = _meaning(rule_files(item.task.name), bench.layout)
     with ExitStack() as stack:
         agent = make_agent(spec.agent, np.random.default_rng(0))

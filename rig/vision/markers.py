@@ -21,6 +21,9 @@ CORNER_PX: Final = 0.25
 
 WORST_PX: Final = 3.0  # root mean square reprojection error beyond which a detection is none
 SMALLEST_PX: Final = 12.0  # of a side
+SAME_RAD: Final = 0.01
+"""Two solutions that refine to within this angle are one: near face-on there is no second pose to take it for."""
+
 ENLARGED: Final = 2
 
 
@@ -53,7 +56,8 @@ class Pose:
         covariance: Of position (m) and small rotation (rad), shape (6, 6).
         corners: Where its corners are in the picture, pixels, shape (4, 2).
         error_px: Root mean square reprojection error.
-        ambiguity: Reprojection error over that of the rival pose; near 1 the rotation may be the other one.
+        ambiguity: Reprojection error over that of the rival pose, both refined; near 1 the rotation may be the other
+            one, 0 where there is no rival.
     """
 
     number: int
@@ -133,28 +137,50 @@ def _pose(number: int, corners: Matrix, camera: Intrinsics, side_m: float) -> Po
         return None
     h = side_m / 2.0
     points = np.array([[-h, h, 0.0], [h, h, 0.0], [h, -h, 0.0], [-h, -h, 0.0]])
-    count, turns, moves, errors = cv2.solvePnPGeneric(
+    count, turns, moves, _ = cv2.solvePnPGeneric(
         points, corners, camera.matrix, camera.coefficients, flags=cv2.SOLVEPNP_IPPE_SQUARE
     )
     if not count:
         return None
-    order = np.argsort(np.ravel(errors))
-    turn, move = turns[order[0]], moves[order[0]]
+    fits = sorted(
+        (_refined(points, corners, camera, turn, move) for turn, move in zip(turns, moves, strict=True)),
+        key=lambda fit: fit.error_px,
+    )
+    best, rivals = fits[0], [fit for fit in fits[1:] if _apart(fit, fits[0]) > SAME_RAD]
+    if not best.error_px <= WORST_PX or not best.move[2] > 0.0:
+        return None
+    return Pose(
+        number=number,
+        position_m=best.move,
+        rotation=np.asarray(cv2.Rodrigues(best.turn)[0], np.float64),
+        corners=corners,
+        covariance=_covariance(best.jacobian, max(best.error_px, CORNER_PX)),
+        error_px=best.error_px,
+        ambiguity=max((best.error_px / max(rival.error_px, 1e-9) for rival in rivals), default=0.0),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """A pose that fits a square's corners best among those near it: rotation vector, position (m), and how well."""
+
+    turn: NDArray[np.float64]
+    move: NDArray[np.float64]
+    error_px: float
+    jacobian: Matrix
+
+
+def _refined(points: Matrix, corners: Matrix, camera: Intrinsics, turn: Any, move: Any) -> _Fit:  # noqa: ANN401
     turn, move = cv2.solvePnPRefineLM(points, corners, camera.matrix, camera.coefficients, turn, move)
     there, jacobian = cv2.projectPoints(points, turn, move, camera.matrix, camera.coefficients)
     error = float(np.sqrt(np.mean(np.sum((there.reshape(-1, 2) - corners) ** 2, axis=1))))
-    if not error <= WORST_PX or not float(np.ravel(move)[2]) > 0.0:
-        return None
-    rival = float(np.ravel(errors)[order[1]]) if len(order) > 1 else np.inf
-    return Pose(
-        number=number,
-        position_m=np.ravel(move).astype(np.float64),
-        rotation=np.asarray(cv2.Rodrigues(turn)[0], np.float64),
-        corners=corners,
-        covariance=_covariance(np.asarray(jacobian[:, :6], np.float64), max(error, CORNER_PX)),
-        error_px=error,
-        ambiguity=float(np.ravel(errors)[order[0]]) / rival if rival > 0 else 1.0,
-    )
+    return _Fit(np.ravel(turn), np.ravel(move), error, np.asarray(jacobian[:, :6], np.float64))
+
+
+def _apart(one: _Fit, other: _Fit) -> float:
+    """Return the angle between two rotations, radians."""
+    a, b = (cv2.Rodrigues(fit.turn)[0] for fit in (one, other))
+    return float(np.arccos(np.clip((np.trace(a.T @ b) - 1.0) / 2.0, -1.0, 1.0)))
 
 
 def _covariance(jacobian: Matrix, corner_px: float) -> Matrix:

@@ -135,6 +135,23 @@ def test_a_full_disk_loses_nothing_that_was_committed(folder: Path) -> None:
         assert ledger.status().ended == 1
 
 
+def test_a_ledger_from_before_cameras_were_a_choice_is_read_as_fitted(folder: Path) -> None:
+    with sqlite3.connect(folder / FILE) as db:
+        db.execute("ALTER TABLE cell DROP COLUMN cameras")
+        db.execute("UPDATE meta SET value = '1' WHERE name = 'schema'")
+    with Ledger.reading(folder) as ledger:
+        assert (
+            {e.spec.cameras for e in ledger.entries()}
+            == {c.spec.cameras for c in ledger.cells()}
+            == {"fitted"}
+        )
+    with Ledger.writing(folder) as ledger:
+        first = next(iter(ledger.entries()))
+        ledger.begin_run("test")
+        leased = ledger.lease("w")
+        assert leased is not None and leased.trial_id == first.trial_id
+
+
 def test_what_is_no_ledger_is_named(tmp_path: Path, folder: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()

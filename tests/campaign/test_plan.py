@@ -42,6 +42,7 @@ repeats = 2
         ("seeds = { first = 0, count = 10000001 }", "at most 10000000"),
         ("sedes = [1]", "sedes: Extra inputs are not permitted"),
         ('think = "for ever"', "think 'for ever'"),
+        ('cameras = "painted"', "cameras 'painted': give fitted or rendered"),
     ],
 )
 def test_a_grid_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -50,6 +51,38 @@ def test_a_grid_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str) 
     with pytest.raises(ConfigError) as caught:
         trials_of(tmp_path, "\n".join([*lines, text]))
     assert said in str(caught.value) and "night.toml" in str(caught.value)
+
+
+def test_whether_cameras_are_drawn_is_part_of_what_a_trial_is(tmp_path: Path) -> None:
+    fitted, drawn = (
+        trials_of(tmp_path / name, f'{GRID}cameras = "{name}"\n') for name in ("fitted", "rendered")
+    )
+    plain = trials_of(tmp_path / "plain")
+    assert [t[0] for t in fitted] == [t[0] for t in plain]
+    assert not {t[0] for t in drawn} & {t[0] for t in fitted}
+    (cell,) = drawn.cells
+    assert cell.spec.cameras == cell.at(3, 1).cameras == "rendered"
+    assert drawn.manifests[cell.configuration]["policy"] == {
+        **fitted.manifests[fitted.cells[0].configuration]["policy"], "cameras": "rendered",
+    }  # fmt: skip
+    assert cell.comparable != fitted.cells[0].comparable
+
+
+def test_cameras_may_be_a_factor(tmp_path: Path) -> None:
+    grid = GRID + 'cameras = "{cameras}"\n[composition]\ndesign = "factorial"\n[composition.factors]\n'
+    found = trials_of(
+        tmp_path, grid.replace('["guard"]', '["{mode}"]'),
+        more='mode = ["guard", "shadow"]\ncameras = ["fitted", "rendered"]\n',
+    )  # fmt: skip
+    assert sorted((c.spec.monitor, c.spec.cameras) for c in found.cells) == [
+        ("guard", "fitted"), ("guard", "rendered"), ("shadow", "fitted"), ("shadow", "rendered"),
+    ]  # fmt: skip
+
+
+def test_a_bench_without_a_drawn_face_camera_cannot_have_its_cameras_rendered(tmp_path: Path) -> None:
+    grid = GRID.replace("bed-watch/30-min/quiet", "sling-transfer/*/plain") + 'cameras = "rendered"\n'
+    with pytest.raises(ConfigError, match=r"has no camera in its scene off which face\.gap"):
+        trials_of(tmp_path, grid)
 
 
 def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:

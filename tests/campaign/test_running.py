@@ -21,7 +21,7 @@ from rig.campaign.local import Pool, ThisProcess
 from rig.campaign.lock import coordinating
 from rig.campaign.report import heads_digest
 from rig.campaign.running import Options, Ran, run_campaign
-from rig.core.errors import ConfigError, ConfigurationChanged, RecordError, UsageError
+from rig.core.errors import CannotArm, ConfigError, ConfigurationChanged, RecordError, UsageError
 from rig.core.record import records_under, verify
 from rig.core.registration import Bias, deviate, read_registration
 
@@ -268,6 +268,21 @@ def test_a_full_disk_is_told_from_other_faults(tmp_path: Path, monkeypatch: pyte
     assert isinstance(work.carry_out(job, lambda _: None), work.Refused)
     found = work.carry_out(replace(job, physical=True), lambda _: None)
     assert isinstance(found, work.Returned) and found.ended.state is State.INDETERMINATE
+
+
+@pytest.mark.parametrize("physical", [False, True])
+def test_what_cannot_be_armed_has_not_been_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, physical: bool
+) -> None:
+    def unarmed(*_: object) -> None:
+        raise CannotArm("no pictures on this machine")
+
+    job = work.Job(
+        spec=trials_of(tmp_path).cells[0].spec, folder=tmp_path / "r", ticket=work.Ticket("00" * 16, "x", ""),
+        physical=physical,
+    )  # fmt: skip
+    monkeypatch.setattr(work, "run_trial", unarmed)
+    assert work.carry_out(job, lambda _: None) == work.Refused("no pictures on this machine", 3)
 
 
 def test_a_second_coordinator_is_sent_away(tmp_path: Path) -> None:

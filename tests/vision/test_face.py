@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from rig.core.bench import load_bench
 from rig.core.clock import SimClock
@@ -19,6 +20,8 @@ from rig.vision.markers import find_tags
 BENCH = load_bench("sim")
 SPEC = replace(BENCH.cameras[0], width=640, height=480)
 TRUTH = {"face.gap": "truth.gap", "face.yaw": "truth.yaw", "mouth.opening": "truth.opening"}
+RARELY = 0.005
+"""A share of missed readings that 200 frames without one do not exclude: 0.995^200 is 0.37."""
 WITHIN = {"face.gap": 4e-3, "face.yaw": 1.5, "mouth.opening": 4e-3}
 
 
@@ -100,6 +103,40 @@ def test_a_spoon_out_of_the_picture_is_where_the_arm_says(bench: tuple[SimBacken
     )
 
 
+@pytest.mark.parametrize("yaw", [15.0, 16.5, 18.3, 20.0, 22.0, 24.0])
+def test_no_turn_of_the_head_is_blind(bench: tuple[SimBackend, Rendered], yaw: float) -> None:
+    """Where the camera faces the head: a tag met face on told the turn to 2 degrees at best, and was not believed."""
+    backend, camera = bench
+    put(backend, 0.06, yaw)
+    found = camera.detector.read(frame_of(camera))["face.yaw"]
+    assert found.value == pytest.approx(backend.snapshot().value("truth.yaw"), abs=WITHIN["face.yaw"])
+
+
+@pytest.mark.parametrize("part", ["head", "jaw"])
+def test_no_tag_of_the_face_is_met_face_on_or_sunk_into_the_face(
+    bench: tuple[SimBackend, Rendered], part: str
+) -> None:
+    _, camera = bench
+    model, tag, where = camera.view.model, load_markers().tags[part], camera.detector.extrinsics
+    assert where is not None
+    head = model.body("head").pos
+    place = tag.at_m if part == "head" else tag.at_m + model.body("lip_lower").pos
+    for yaw in np.radians(np.arange(-40.0, 41.0, 1.0)):
+        turn = np.array([[np.cos(yaw), -np.sin(yaw), 0.0], [np.sin(yaw), np.cos(yaw), 0.0], [0.0, 0.0, 1.0]])
+        sight = where.position_m - (head + turn @ place)
+        facing = turn @ tag.axes[:, 2]
+        assert np.degrees(np.arccos(facing @ sight / np.linalg.norm(sight))) > 12.0
+    plate = tag.side_m * 240 / 180 / 2  # with its white border
+    nearest = place[0] - plate * np.abs(tag.axes[0, :2]).sum()
+    skin = {"head": "forehead", "jaw": "chin"}[part]
+    (front,) = [
+        model.body(skin).pos[0] + g.pos[0] + g.size[0]
+        for g in (model.geom(i) for i in range(model.ngeom))
+        if g.bodyid[0] == model.body(skin).id
+    ]
+    assert nearest > front
+
+
 def test_nobody_in_the_picture_is_nothing_read(bench: tuple[SimBackend, Rendered]) -> None:
     _, camera = bench
     found = camera.detector.read(Frame(np.full((480, 640, 3), 90, np.uint8), 0, 0))
@@ -136,7 +173,12 @@ def test_the_sensor_model_is_what_the_frames_say_on_a_sample() -> None:
 @pytest.mark.soak
 def test_the_sensor_model_is_what_the_frames_say() -> None:
     found = drawn(160, (1280, 960), seed=100)
+    stated = BENCH.cameras[0].missed
     for channel in CHANNELS:
         one, noise = fit(found, channel), BENCH.layout[channel].noise
-        assert one.missed <= 0.02
-        assert 0.6 * noise < one.sd < 1.5 * noise  # turns of the head have rare large errors
+        # What is missed is told from the model's share only where chance would not do it once in a thousand.
+        few = binom.ppf(0.999, len(found), max(stated.get(channel, 0.0), RARELY))
+        assert one.missed * len(found) <= few, channel
+        assert 0.75 * noise < one.sd < 1.25 * noise, (
+            channel
+        )  # 160 errors: the root mean square is known to 6 %
