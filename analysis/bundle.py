@@ -8,23 +8,21 @@ anything missing cannot be built.
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from analysis.errata import Erratum, load_errata
 from analysis.trial_files import read_trials
 from analysis.trials import TrialRow, TrialTable
 from rig.core.errors import ConfigError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 
 
-class TaskSources(BaseModel):
+class TaskSources(Table):
     """Where the sources of one task are, relative to the bundle.
 
     Attributes:
         grading_prompt: What the grader was told; for grading by an oracle, how it grades.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rubric: str
     personas: tuple[str, ...] = Field(min_length=1)
@@ -37,15 +35,13 @@ class TaskSources(BaseModel):
         return (("rubric", self.rubric), *personas, ("grading prompt", self.grading_prompt))
 
 
-class BundleFile(BaseModel):
+class BundleFile(Table):
     """The contents of ``bundle.toml``.
 
     Attributes:
         transcripts: Path of a trial's transcript, with ``{trial_id}`` or ``{record}`` in it.
         errata: File of corrections, or None where there are none yet.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
     period: str = Field(pattern=r"^\d{4}-Q[1-4]$")

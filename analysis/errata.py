@@ -6,14 +6,14 @@ from datetime import date
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from analysis.trials import Outcome, TrialRow, TrialTable
 from rig.core.errors import ConfigError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 
 
-class Erratum(BaseModel):
+class Erratum(Table):
     """One correction.
 
     Attributes:
@@ -23,8 +23,6 @@ class Erratum(BaseModel):
         reason: For readers.
         outcome: New verdict, with ``done``, ``harm`` and ``mistake``; for ``regrade`` only.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     day: date = Field(alias="date")
     trial: str = Field(min_length=1)
@@ -50,10 +48,8 @@ class Erratum(BaseModel):
         return f"{self.day.year}-Q{(self.day.month + 2) // 3}"
 
 
-class ErrataFile(BaseModel):
+class ErrataFile(Table):
     """A TOML file of ``[[erratum]]`` tables."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     erratum: tuple[Erratum, ...] = ()
 

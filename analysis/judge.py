@@ -15,24 +15,20 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from analysis.raters import JudgeValidation, validate_judge
 from analysis.speech import Found, Label, SpeechCriterion, SpeechVerdict, load_criteria, spoke, verdict
 from rig.core.errors import ConfigError, UsageError
 from rig.core.record import Record
-from rig.core.toml_file import parse_validated
+from rig.core.toml_file import Table, parse_validated
 
 _PROMPT = Path(__file__).parent / "speech_data" / "judge.toml"
 VALID_DAYS = 90
 """A validation older than this has to be made again; a proposal."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class JudgePrompt(_Strict):
+class JudgePrompt(Table):
     """What a judge is asked; `question` takes notes, transcript and question."""
 
     name: str
@@ -83,7 +79,7 @@ def judge_of(model: str) -> Judge:
     return Judge(model, *_prompt())
 
 
-class _Answer(_Strict):
+class _Answer(Table):
     found: Found
     event: int | None = None
     why: str = Field(default="", max_length=2000)
@@ -122,14 +118,14 @@ def label_of(judge: Judge, answer: str, *, trial_id: str, cluster: str, criterio
     return label(given.found, given.event if given.found is Found.MISTAKE else None, given.why)
 
 
-class Bounds(_Strict):
+class Bounds(Table):
     """An interval of a share."""
 
     low: float
     high: float
 
 
-class CriterionValidation(_Strict):
+class CriterionValidation(Table):
     """How a judge did on one criterion.
 
     Attributes:
@@ -155,7 +151,7 @@ class CriterionValidation(_Strict):
     against: tuple[str, ...]
 
 
-class Validation(_Strict):
+class Validation(Table):
     """A judge compared with people, criterion by criterion."""
 
     judge: str

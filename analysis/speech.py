@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from analysis.grade import Grade, material
 from analysis.trials import GRADED, Outcome
@@ -22,7 +22,7 @@ from rig.core.clock import clock_text
 from rig.core.errors import ConfigError
 from rig.core.event import Kind
 from rig.core.record import Record
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 from tasks.rubric import Severity
 
 _HERE = Path(__file__).parent / "speech_data"
@@ -30,11 +30,7 @@ PEOPLE_NEEDED = 2
 RATERS = ("person:", "judge:", "settled:")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SpeechCriterion(_Strict):
+class SpeechCriterion(Table):
     """One way to do harm in words.
 
     Attributes:
@@ -50,7 +46,7 @@ class SpeechCriterion(_Strict):
     source: str
 
 
-class SpeechCriteria(_Strict):
+class SpeechCriteria(Table):
     """The criteria with their authors."""
 
     status: Literal["draft-unsigned", "signed"]
@@ -67,7 +63,7 @@ class Found(StrEnum):
     UNCLEAR = "unclear"
 
 
-class Label(_Strict):
+class Label(Table):
     """What one rater says of one criterion in one trial.
 
     Attributes:

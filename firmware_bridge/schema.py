@@ -9,19 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.data import hardware_file
 from rig.core.errors import ConfigError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i32": 4}
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i"}
 I32_MAX = 2**31 - 1
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 FieldPair = tuple[
@@ -30,7 +26,7 @@ FieldPair = tuple[
 ]
 
 
-class MessageTable(_Table):
+class MessageTable(Table):
     """One message as the file has it."""
 
     id: Annotated[int, Field(ge=1, le=255)]
@@ -40,7 +36,7 @@ class MessageTable(_Table):
     fields: tuple[FieldPair, ...]
 
 
-class ActuatorTable(_Table):
+class ActuatorTable(Table):
     """One output of the node."""
 
     unit: str
@@ -51,7 +47,7 @@ class ActuatorTable(_Table):
     text: str
 
 
-class ChannelTable(_Table):
+class ChannelTable(Table):
     """One input of the node."""
 
     unit: str
@@ -63,7 +59,7 @@ class ChannelTable(_Table):
     text: str
 
 
-class ProtocolFile(_Table):
+class ProtocolFile(Table):
     """The whole file."""
 
     name: str

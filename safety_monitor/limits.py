@@ -9,24 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.command import Actuator
 from rig.core.data import hardware_dir
 from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import StrictTable, load_validated
 from safety_monitor.nodes import Constant
 
 Text = Annotated[str, Field(min_length=1)]
 STEPS = ("trip", "policy", "harm")
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class _LimitTable(_Table):
+class _LimitTable(StrictTable):
     text: Text
     unit: Text
     side: Literal["above", "below"]
@@ -39,19 +35,19 @@ class _LimitTable(_Table):
     derivation: Text
 
 
-class _LimitFile(_Table):
+class _LimitFile(StrictTable):
     status: Text
     author_role: Text
     limit: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], _LimitTable]
 
 
-class _BoundTable(_Table):
+class _BoundTable(StrictTable):
     range: Annotated[tuple[str, str], Field(strict=False)]  # TOML has arrays, not tuples
     rate: Text
     source: Text
 
 
-class _EnvelopeFile(_Table):
+class _EnvelopeFile(StrictTable):
     status: Text
     author_role: Text
     bench: Text

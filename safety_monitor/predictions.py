@@ -12,11 +12,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.errors import ConfigError, UsageError, unknown
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import StrictTable, load_validated
 from safety_monitor.nodes import Constant
 
 Text = Annotated[str, Field(min_length=1)]
@@ -24,11 +24,7 @@ Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class PredictionTable(_Table):
+class PredictionTable(StrictTable):
     """One entry as written; see `Prediction`."""
 
     text: Text
@@ -49,7 +45,7 @@ class PredictionTable(_Table):
     source: Text
 
 
-class _File(_Table):
+class _File(StrictTable):
     status: Text
     author_role: Text
     bench: Text

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rig.core.channel import Layout
 from rig.core.errors import ConfigError, UsageError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import StrictTable, load_validated
 from safety_monitor.checks import check_rule
 from safety_monitor.expression import Expression, parse
 from safety_monitor.nodes import Constant, Measured
@@ -46,9 +46,7 @@ class _RuleTable(BaseModel):
     rationale: str = ""
 
 
-class _RuleFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class _RuleFile(StrictTable):
     text: Text
     author_role: Text
     status: Text

@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 
 
-class Spread(BaseModel):
+class Spread(Table):
     """A positive random duration: log-normal with this median (seconds) and log standard deviation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     median_s: Annotated[float, Field(gt=0)]
     spread: Annotated[float, Field(ge=0, le=2)]
@@ -22,7 +20,7 @@ class Spread(BaseModel):
         return float(self.median_s * np.exp(self.spread * rng.standard_normal()))
 
 
-class Persona(BaseModel):
+class Persona(Table):
     """A scripted description of the care recipient.
 
     Attributes:
@@ -33,8 +31,6 @@ class Persona(BaseModel):
         numbers: Other traits by name.
         says: Sentences by occasion; one is drawn each time.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
     author_role: str

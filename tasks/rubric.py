@@ -11,14 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from rig.core.errors import ConfigError
-from rig.core.toml_file import load_validated
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from rig.core.toml_file import Table, load_validated
 
 
 class Severity(StrEnum):
@@ -29,7 +23,7 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
-class Criterion(_Strict):
+class Criterion(Table):
     """One line of a rubric: one way to do material harm.
 
     Attributes:
@@ -54,7 +48,7 @@ class Criterion(_Strict):
     answer_within_s: float = 0.0
 
 
-class Done(_Strict):
+class Done(Table):
     """When the job counts as done.
 
     Attributes:
@@ -68,7 +62,7 @@ class Done(_Strict):
     minimum_share: float = 0.0
 
 
-class Rubric(_Strict):
+class Rubric(Table):
     """A task's definition of done and of harm.
 
     Attributes:

@@ -4,15 +4,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.clock import nanoseconds
 from rig.core.errors import ConfigError
-from rig.core.toml_file import load_validated
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from rig.core.toml_file import Table, load_validated
 
 
 class ScenarioKind(StrEnum):
@@ -23,7 +19,7 @@ class ScenarioKind(StrEnum):
     NEAR_MISS = "near_miss"
 
 
-class Length(_Strict):
+class Length(Table):
     """One length of a task.
 
     Attributes:
@@ -39,7 +35,7 @@ class Length(_Strict):
     parameters: dict[str, float] = {}
 
 
-class Step(_Strict):
+class Step(Table):
     """One scripted act of the person.
 
     Attributes:
@@ -77,7 +73,7 @@ class Step(_Strict):
         return usual if self.value is None else self.value
 
 
-class Takeover(_Strict):
+class Takeover(Table):
     """A new agent takes over, which knows only what was noted and handed over.
 
     Attributes:
@@ -89,7 +85,7 @@ class Takeover(_Strict):
     why: Literal["shift", "restart"]
 
 
-class Scenario(_Strict):
+class Scenario(Table):
     """One scenario; twins share a group and differ in one causal fact.
 
     Attributes:
@@ -120,7 +116,7 @@ class Scenario(_Strict):
     records: dict[str, dict[str, Any]] = {}
 
 
-class TaskFile(_Strict):
+class TaskFile(Table):
     """A task's ``task.toml``.
 
     Attributes:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import ConfigDict, RootModel
 
 from rig.core.errors import UsageError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 from tasks.rubric import Criterion
 
 PATH = Path(__file__).parent / "windows.toml"
@@ -23,15 +23,13 @@ HEAD = """\
 """
 
 
-class Window(BaseModel):
+class Window(Table):
     """One criterion's window.
 
     Attributes:
         shortest_s: The shortest one seen, seconds; not positive where harm came before any signal.
         conditions: Digest of the signal and the irreversible point.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     shortest_s: float
     conditions: str

@@ -15,10 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.errors import RecordError, UsageError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 
 HOLDOUT: Final = "holdout"
 """Folder beside the records for a set that a policy asks for."""
@@ -27,7 +27,7 @@ LEDGER: Final = "holdout.jsonl"
 MOST_SCANNED: Final = 64 * 2**20
 
 
-class Commitment(BaseModel):
+class Commitment(Table):
     """``holdout.toml``: what is known of a sealed set before it is opened.
 
     Attributes:
@@ -36,8 +36,6 @@ class Commitment(BaseModel):
         canary: A string in the sealed file that must be nowhere else.
         rotate_by: When it is published and replaced.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     budget: int = Field(ge=1)

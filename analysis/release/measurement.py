@@ -5,25 +5,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from analysis.release.claims import Claim, Fingerprint
 from analysis.release.policy import Gate
 from rig.core.errors import ConfigError
+from rig.core.toml_file import Table
 
 FOLDER: Final = "measurements"
 FORMAT: Final = "runrig.measurement/1"
 
 
-class Measurement(BaseModel):
+class Measurement(Table):
     """One measurement.
 
     Attributes:
         under: Digest of every field of the configuration, by task.
         values: What was measured, as its gate reads it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: str = Field(pattern=f"^{FORMAT}$")
     gate: Gate
@@ -87,16 +86,14 @@ def read_measurement(folder: Path, gate: Gate) -> tuple[Measurement, Path] | Non
     return found, path
 
 
-class RightsItem(BaseModel):
+class RightsItem(Table):
     """One right and what became of its review."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     resolved: bool
     note: str = Field(min_length=10)
 
 
-class Rights(BaseModel):
+class Rights(Table):
     """``rights.toml``: the review of consent, dignity, restraint, privacy.
 
     Attributes:
@@ -105,15 +102,13 @@ class Rights(BaseModel):
         agent: Of which agent.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     reviewer_role: str = Field(min_length=3)
     reviewed_utc: datetime
     agent: str
     item: dict[str, RightsItem]
 
 
-class ResistanceFile(BaseModel):
+class ResistanceFile(Table):
     """``resistance.toml``: what an attacker was allowed and what came of it.
 
     Attributes:
@@ -128,8 +123,6 @@ class ResistanceFile(BaseModel):
         agent: Which agent was attacked.
         under: Digest of every field of the configuration, by task.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     attacker: str = Field(min_length=3)
     definition: str = Field(min_length=10)

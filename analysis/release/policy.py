@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from rig.core.errors import UsageError
-from rig.core.toml_file import parse_validated, quantity_in
+from rig.core.toml_file import Table, parse_validated, quantity_in
 
 
 class Gate(StrEnum):
@@ -52,11 +52,7 @@ Days = Annotated[float, quantity_in("day"), Field(gt=0.0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Authorisation(_Table):
+class Authorisation(Table):
     """At most ``most`` trials in which a critical act took effect against the rubric.
 
     Attributes:
@@ -69,14 +65,14 @@ class Authorisation(_Table):
     bound: Share | None = None
 
 
-class Utility(_Table):
+class Utility(Table):
     """The lower bound of the rate of jobs done without a critical mistake, by the less favourable unit."""
 
     at_least: Share
     unit: Literal["trial", "task item"] = "trial"
 
 
-class Horizon(_Table):
+class Horizon(Table):
     """The lower of the lower bounds of the duration at which ``level`` of the jobs are passed."""
 
     at_least: Seconds
@@ -84,7 +80,7 @@ class Horizon(_Table):
     counts: Literal["agent alone", "agent + monitor"] = "agent + monitor"
 
 
-class Timeliness(_Table):
+class Timeliness(Table):
     """Alarms in time, and interruptions for nothing; both by their unfavourable bound where asked."""
 
     timely_at_least: Share
@@ -92,14 +88,14 @@ class Timeliness(_Table):
     by: Literal["rate", "bound"] = "bound"
 
 
-class Latency(_Table):
+class Latency(Table):
     """99th percentile of the measured time from the verdict to the actuators' stop."""
 
     p99_at_most: Seconds
     fewest: int = Field(default=20, ge=1)
 
 
-class HumanControl(_Table):
+class HumanControl(Table):
     """Whether the people who review see a mistake when there is one: trials whose truth is known, unknown to them.
 
     Attributes:
@@ -113,7 +109,7 @@ class HumanControl(_Table):
     fewest: int = Field(ge=1)
 
 
-class Burden(_Table):
+class Burden(Table):
     """Whether the registered staff can answer the alarms while answering still helps.
 
     Attributes:
@@ -141,7 +137,7 @@ class Burden(_Table):
     human_control: HumanControl | None = None
 
 
-class Outcomes(_Table):
+class Outcomes(Table):
     """Every stratum by itself, the worst first; a pooled figure is never printed alone.
 
     Attributes:
@@ -157,14 +153,14 @@ class Outcomes(_Table):
     rights: tuple[str, ...] = ("consent", "dignity", "restraint", "privacy")
 
 
-class Resistance(_Table):
+class Resistance(Table):
     """How often an attacker with a declared budget succeeds, in ``resistance.toml``."""
 
     success_at_most: Share
     budget_at_least: int = Field(ge=1)
 
 
-class Whole(_Table):
+class Whole(Table):
     """What every record must have to count.
 
     Attributes:
@@ -181,20 +177,20 @@ class Whole(_Table):
     sealed: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
 
 
-class Drill(_Table):
+class Drill(Table):
     """Objectives of one drill: how long until safe, how long until work goes on."""
 
     safe_within: Seconds
     restored_within: Seconds
 
 
-class Recovery(_Table):
+class Recovery(Table):
     """Drills that must have been passed, by name."""
 
     drill: dict[str, Drill] = Field(min_length=1)
 
 
-class Gates(_Table):
+class Gates(Table):
     """The gates asked for."""
 
     critical_authorisation: Authorisation
@@ -209,7 +205,7 @@ class Gates(_Table):
     recovery: Recovery | None = None
 
 
-class Policy(_Table):
+class Policy(Table):
     """A gate policy.
 
     Attributes:

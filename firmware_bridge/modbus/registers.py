@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.channel import Layout
 from rig.core.clock import nanoseconds
@@ -14,7 +14,7 @@ from rig.core.command import Actuator
 from rig.core.data import hardware_file
 from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import StrictTable, load_validated
 
 LIMITS = {"u16": (0, 0xFFFE), "i16": (-0x7FFF, 0x7FFF)}
 SILENT = {"u16": 0xFFFF, "i16": 0x8000}
@@ -22,11 +22,7 @@ SILENT = {"u16": 0xFFFF, "i16": 0x8000}
 Word16 = Annotated[int, Field(ge=0, le=0xFFFF)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Block(_Table):
+class Block(StrictTable):
     """Consecutive registers that are read or written in one request."""
 
     address: Word16
@@ -34,7 +30,7 @@ class Block(_Table):
     canary: bool = False
 
 
-class Word(_Table):
+class Word(StrictTable):
     """One register with a name; ``expected`` is what it must read."""
 
     block: str
@@ -42,7 +38,7 @@ class Word(_Table):
     expected: Word16 | None = None
 
 
-class Quantity(_Table):
+class Quantity(StrictTable):
     """One register that holds a quantity: value = number * scale, in the unit; `SILENT` is no value."""
 
     block: str
@@ -80,7 +76,7 @@ class Quantity(_Table):
         return number & 0xFFFF
 
 
-class _File(_Table):
+class _File(StrictTable):
     name: str
     text: str
     canary: Word16

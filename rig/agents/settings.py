@@ -3,15 +3,16 @@
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from rig.agents.prompts import DEFAULT
 from rig.core.errors import UsageError
+from rig.core.toml_file import Table
 
 PREFIX = "inspect:"
 
 
-class Settings(BaseModel):
+class Settings(Table):
     """What is set for a model beside its name.
 
     Attributes:
@@ -21,8 +22,6 @@ class Settings(BaseModel):
         timeout_s: Longest a call may take, seconds.
         retries: Retries of a failed call; a failed call otherwise aborts the trial.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: Literal["native", "form"] = "native"
     prompt: str = DEFAULT

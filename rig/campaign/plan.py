@@ -7,12 +7,12 @@ them can only be run as exploratory.
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from rig.core.errors import ConfigError, UsageError
 from rig.core.event import Json
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import load_validated, parse_validated
+from rig.core.toml_file import Table, load_validated, parse_validated
 from rig.trial.spec import FITTED, MAX_SEED
 
 MAX_TRIALS = 10_000_000
@@ -34,11 +34,7 @@ METRICS = {
 """What a threshold may be about, and the unit it is kept in."""
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DecisionTable(_Table):
+class DecisionTable(Table):
     """The decision the campaign serves."""
 
     serves: Text
@@ -50,7 +46,7 @@ class DecisionTable(_Table):
     owner_role: Text
 
 
-class ThresholdTable(_Table):
+class ThresholdTable(Table):
     """One number that decides, fixed before there is data.
 
     Attributes:
@@ -101,7 +97,7 @@ class ThresholdTable(_Table):
         }  # fmt: skip
 
 
-class DeploymentTable(_Table):
+class DeploymentTable(Table):
     """How the agent would really be used: what the trials must be long and busy enough for."""
 
     run_length: Text
@@ -123,14 +119,14 @@ class DeploymentTable(_Table):
             raise ValueError(str(error)) from None
 
 
-class SeedRange(_Table):
+class SeedRange(Table):
     """Consecutive seeds."""
 
     first: Seed
     count: Count
 
 
-class GridTable(_Table):
+class GridTable(Table):
     """Every agent on every item, in every mode, on every bench, with every seed, so many times.
 
     Attributes:
@@ -175,7 +171,7 @@ class GridTable(_Table):
         return self.seeds
 
 
-class OrderTable(_Table):
+class OrderTable(Table):
     """In which order trials are run.
 
     Attributes:
@@ -189,7 +185,7 @@ class OrderTable(_Table):
     block_by: Literal["none", "seed", "item", "agent", "monitor", "bench", "repeat"] = "none"
 
 
-class RunTable(_Table):
+class RunTable(Table):
     """How trials are carried out; nothing here changes a result.
 
     Attributes:
@@ -222,7 +218,7 @@ class RunTable(_Table):
         return int(parse_quantity(self.memory, "byte"))
 
 
-class HoldoutTable(_Table):
+class HoldoutTable(Table):
     """A sealed set of trials: only its digest is in the plan.
 
     Attributes:
@@ -232,7 +228,7 @@ class HoldoutTable(_Table):
     sha256: Sha256
 
 
-class CompositionTable(_Table):
+class CompositionTable(Table):
     """Arms of a composition run: which changes are made together.
 
     Grids name a factor in braces, as in ``agents = ["planted({rate})"]``.
@@ -262,7 +258,7 @@ class CompositionTable(_Table):
         return self
 
 
-class Plan(_Table):
+class Plan(Table):
     """A whole plan."""
 
     name: Name
@@ -286,7 +282,7 @@ class Plan(_Table):
         return tuple(name for name, table in tables.items() if not table)
 
 
-class SealedSet(_Table):
+class SealedSet(Table):
     """What a sealed file holds.
 
     Attributes:

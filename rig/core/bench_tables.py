@@ -2,20 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.camera import CameraTable
 from rig.core.device import CalibrationTable, DeviceTable
+from rig.core.toml_file import StrictTable
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Range = Annotated[tuple[Number, Number], Field(strict=False)]  # TOML has arrays, not tuples
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class ActuatorTable(_Table):
+class ActuatorTable(StrictTable):
     """An ``[actuator.NAME]`` or ``[body.NAME]`` table."""
 
     unit: str
@@ -24,7 +21,7 @@ class ActuatorTable(_Table):
     text: str = ""
 
 
-class IntentTable(_Table):
+class IntentTable(StrictTable):
     """An ``[intent.NAME]`` table."""
 
     unit: str
@@ -32,7 +29,7 @@ class IntentTable(_Table):
     text: str = ""
 
 
-class ChannelTable(_Table):
+class ChannelTable(StrictTable):
     """A ``[channel.NAME]`` table."""
 
     unit: str
@@ -47,7 +44,7 @@ class ChannelTable(_Table):
     text: str = ""
 
 
-class PadTable(_Table):
+class PadTable(StrictTable):
     """A ``[pad.NAME]`` table."""
 
     region: str
@@ -55,7 +52,7 @@ class PadTable(_Table):
     text: str = ""
 
 
-class Parts(_Table):
+class Parts(StrictTable):
     """What a bench file and a station file may both list."""
 
     actuator: dict[str, ActuatorTable] = {}

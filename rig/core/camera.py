@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
 from rig.core.quantity import parse_quantity
+from rig.core.toml_file import StrictTable, Table
 
 SCENE = "scene:"
 """Source of a camera that is part of a simulated scene; what follows is its name there."""
@@ -61,10 +62,8 @@ class CameraSpec:
         return self.source.removeprefix(SCENE) if self.source.startswith(SCENE) else None
 
 
-class FittedChannel(BaseModel):
+class FittedChannel(Table, allow_inf_nan=False):
     """What is read off a camera, as fitted: errors in the channel's unit, ``sd`` the root of their mean square."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     sd: Annotated[float, Field(ge=0)]
     bias: float
@@ -72,10 +71,8 @@ class FittedChannel(BaseModel):
     missed: Annotated[float, Field(ge=0, lt=1)]
 
 
-class SensorModel(BaseModel):
+class SensorModel(Table):
     """A ``hardware/sensors/NAME.toml``, as `runrig camera fit` writes it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
     made: str
@@ -83,10 +80,8 @@ class SensorModel(BaseModel):
     channel: dict[str, FittedChannel]
 
 
-class CameraTable(BaseModel):
+class CameraTable(StrictTable):
     """A ``[camera.NAME]`` table."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     text: str
     source: Annotated[str, Field(min_length=1)]

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.clock import nanoseconds
 from rig.core.errors import UsageError
 from rig.core.quantity import parse_quantity
+from rig.core.toml_file import StrictTable
 
 Driver = Literal["node", "modbus", "feetech"]
 ADDRESSES = (
@@ -84,11 +85,7 @@ class Calibration:
     by_role: str
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class DeviceTable(_Table):
+class DeviceTable(StrictTable):
     """A ``[device.NAME]`` table."""
 
     driver: Driver
@@ -122,7 +119,7 @@ class DeviceTable(_Table):
         )  # fmt: skip
 
 
-class CalibrationTable(_Table):
+class CalibrationTable(StrictTable):
     """A ``[calibration."CHANNEL"]`` table."""
 
     gain: Annotated[float, Field(allow_inf_nan=False)] = 1.0

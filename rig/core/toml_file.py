@@ -5,12 +5,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Table(BaseModel):
+    """A table of a file: a key it does not know is a mistake, and nothing changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StrictTable(Table, strict=True):
+    """A table whose values must be of the very types named: "1" is no number, 1 is no truth."""
 
 
 def load_validated(path: Path, model: type[Model]) -> Model:

@@ -10,8 +10,6 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
@@ -21,7 +19,7 @@ from pydantic import (
 from firmware_bridge.faults import WireFaults
 from rig.core.clock import nanoseconds
 from rig.core.errors import ConfigError
-from rig.core.toml_file import quantity_in
+from rig.core.toml_file import Table, quantity_in
 
 FOREVER_NS = 2**62
 
@@ -72,10 +70,8 @@ MODBUS = {F.MODBUS_EXCEPTION, F.MODBUS_LATE, F.MODBUS_SILENT, F.MODBUS_DEAF, F.M
 _SECONDS = quantity_in("s", or_number=True)
 
 
-class DeviceFault(BaseModel):
+class DeviceFault(Table, allow_inf_nan=False):
     """One fault, in force from ``start`` to ``end`` of trial time; ``once`` for what happens at a moment."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     kind: BenchFault
     start_s: Annotated[float, Field(ge=0, alias="start"), _SECONDS] = 0.0

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from rig.core.camera import CameraSpec
 from rig.core.clock import NS_PER_S, nanoseconds
 from rig.core.errors import ConfigError
-from rig.core.toml_file import quantity_in
+from rig.core.toml_file import Table, quantity_in
 from rig.sim.faults import Fault, SensorFault
 
 
@@ -34,10 +34,8 @@ class CameraTrouble(StrEnum):
 _SECONDS = quantity_in("s", or_number=True)
 
 
-class CameraFault(BaseModel):
+class CameraFault(Table, allow_inf_nan=False):
     """One fault of one camera, in force from ``start`` to ``end`` of trial time."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     kind: CameraTrouble
     camera: str

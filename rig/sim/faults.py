@@ -8,8 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
@@ -19,7 +17,7 @@ from pydantic import (
 from rig.core.channel import Audience, Layout
 from rig.core.clock import nanoseconds
 from rig.core.errors import ConfigError
-from rig.core.toml_file import quantity_in
+from rig.core.toml_file import Table, quantity_in
 from rig.sim.state import FAULT
 
 
@@ -48,13 +46,11 @@ _NEEDS_VALUE = {Fault.DRIFT, Fault.NOISE, Fault.UNIT, Fault.SPIKE}
 _SECONDS = quantity_in("s", or_number=True)
 
 
-class SensorFault(BaseModel):
+class SensorFault(Table, allow_inf_nan=False):
     """One fault on one channel, in force from ``start`` to ``end`` of trial time.
 
     In a file, times are quantities: ``{ kind = "stuck", channel = "bed.back", start = "90 s" }``.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     kind: Fault
     channel: str

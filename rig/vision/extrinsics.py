@@ -9,11 +9,10 @@ from typing import Final
 
 import cv2
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from rig.core.data import hardware_file
 from rig.core.errors import ConfigError, UsageError
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.face import Extrinsics, Tag, TagTable
 from rig.vision.frame import Picture
@@ -24,9 +23,7 @@ WORST_PX: Final = 1.5  # root mean square reprojection error over all corners
 WORST_TAG_PX: Final = 3.0
 
 
-class _BenchMarkers(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _BenchMarkers(Table):
     text: str
     tag: dict[str, TagTable]
 

@@ -11,12 +11,12 @@ from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.data import hardware_file
 from rig.core.errors import UsageError
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.frame import Frame
 from rig.vision.markers import Pose, find_tags
@@ -37,14 +37,10 @@ def _metres(texts: tuple[str, ...]) -> Vector:
     return np.array([parse_quantity(text, "m") for text in texts])
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 Three = tuple[str, str, str]
 
 
-class TagTable(_Strict):
+class TagTable(Table):
     """A ``[tag.NAME]`` table: which picture, how large, where its middle is, and how it is turned."""
 
     number: Annotated[int, Field(ge=0, lt=587)]
@@ -67,17 +63,17 @@ class _BodyTag(TagTable):
     body: str
 
 
-class _Mouth(_Strict):
+class _Mouth(Table):
     lips: Three
     jaw_shut: Three
     opens: Annotated[float, Field(gt=0)]
 
 
-class _Spoon(_Strict):
+class _Spoon(Table):
     tip: Three
 
 
-class _MarkerFile(_Strict):
+class _MarkerFile(Table):
     text: str
     tag: dict[str, _BodyTag]
     mouth: _Mouth

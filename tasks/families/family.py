@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rig.core.errors import ConfigError, unknown
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 from tasks.rubric import Severity
 
 _HERE = Path(__file__).parent
@@ -21,18 +21,14 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FamilyLength(_Strict):
+class FamilyLength(Table):
     """One length of a task: in words, and a competent person's time for it in seconds."""
 
     text: Text
     nominal_s: Annotated[float, Field(gt=0)]
 
 
-class FamilyCriterion(_Strict):
+class FamilyCriterion(Table):
     """One way to do material harm, judged by people: the words of `tasks.rubric.Criterion`, no conditions."""
 
     text: Text
@@ -40,7 +36,7 @@ class FamilyCriterion(_Strict):
     severity: Severity
 
 
-class FamilyTask(_Strict):
+class FamilyTask(Table):
     """One task of a family."""
 
     goal: Text
@@ -48,7 +44,7 @@ class FamilyTask(_Strict):
     criteria: dict[Name, FamilyCriterion]
 
 
-class Family(_Strict):
+class Family(Table):
     """A family of tasks.
 
     Attributes:

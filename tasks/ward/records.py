@@ -12,22 +12,18 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from rig.core.care import DocumentName, Entry, Evidence
 from rig.core.errors import ConfigError, UsageError
 from rig.core.quantity import parse_quantity
-from rig.core.toml_file import load_validated
+from rig.core.toml_file import Table, load_validated
 from tasks.scenario import Length
 
 UNITS = ("mg", "g", "ml", "h", "min", "deg", "degC", "1")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Resident(_Strict):
+class Resident(Table):
     """Somebody on the ward; the id is what the identity band says.
 
     Attributes:
@@ -45,7 +41,7 @@ class Resident(_Strict):
     texture: Annotated[int, Field(ge=0, le=7)] = 7
 
 
-class Pack(_Strict):
+class Pack(Table):
     """A pack in the carousel.
 
     Attributes:
@@ -65,7 +61,7 @@ class Pack(_Strict):
     tablets: Annotated[int, Field(ge=0)] = 20
 
 
-class _EntryTable(_Strict):
+class _EntryTable(Table):
     document: DocumentName
     subject: str = ""
     claim: str
@@ -80,7 +76,7 @@ class _EntryTable(_Strict):
     told: bool = False
 
 
-class _RecordsFile(_Strict):
+class _RecordsFile(Table):
     text: str
     author_role: str
     status: Literal["draft-unsigned", "signed"]

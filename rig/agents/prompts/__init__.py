@@ -8,18 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from rig.core.agent import Briefing
 from rig.core.errors import unknown
 from rig.core.event import Json
-from rig.core.toml_file import parse_validated
+from rig.core.toml_file import Table, parse_validated
 
 _HERE = Path(__file__).parent
 DEFAULT = "carer"
 
 
-class PromptFile(BaseModel):
+class PromptFile(Table):
     """One version of what a model is told.
 
     Attributes:
@@ -30,8 +28,6 @@ class PromptFile(BaseModel):
         no_call: Told after an answer without a call.
         several: Told after several calls in one answer; takes n.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     version: int
