@@ -14,9 +14,8 @@ from rig.core.camera import CameraSpec
 from rig.core.clock import MonotonicClock, wall_utc
 from rig.core.errors import UsageError, unknown
 from rig.vision.calibration import VALID_DAYS, Intrinsics, View, calibrate, look, save_intrinsics
-from rig.vision.extrinsics import Located, bench_markers, locate, save_extrinsics
+from rig.vision.extrinsics import Located, bench_markers, locate, save_extrinsics, seen_of
 from rig.vision.frame import Picture
-from rig.vision.markers import find_tags
 from rig.vision.perceive import overlay
 from rig.vision.source import DeviceCamera, encoded, pictures
 
@@ -69,14 +68,21 @@ def calibrate_camera(bench_name: str, camera: str, board: Path | None, place: Pa
     else:
         ((_, picture),) = ((n, p) for n, p in pictures(place.parent) if n == place.name)
     located = _locate(picture, lens, out)
-    save_extrinsics(out / "place.json", located)
+    save_extrinsics(out / "place.json", located, wall_utc())
     x, y, z = 1000 * located.extrinsics.position_m
     console.print(
         f"   {len(located.tags)} tags, reprojection error {located.error_px:.2f} px; the camera is at "
         f"x {x:.0f}, y {y:.0f}, z {z:.0f} mm: check that with a tape; what was found is drawn in {out / 'place.jpg'}"
     )
     console.print("[bold]3. The bench file[/bold]: enter")
-    entry = f'[camera.{camera}]\ncalibration = "{out / "lens.json"}"\nexpires = {lens.expires_utc[:10]}'
+    entry = "\n".join(
+        (
+            f"[camera.{camera}]",
+            f'calibration = "{out / "lens.json"}"',
+            f'place = "{out / "place.json"}"',
+            f"expires = {lens.expires_utc[:10]}",
+        )
+    )
     console.print(entry, markup=False, highlight=False, soft_wrap=True)  # to be copied as it stands
     console.print(f"It holds for {VALID_DAYS} days, or until the camera is moved, focused or dropped.")
     return 0
@@ -132,8 +138,8 @@ def _draw_boards(shots: list[tuple[str, Picture]], folder: Path) -> Path:
 
 def _locate(picture: Picture, lens: Intrinsics, out: Path) -> Located:
     tags = bench_markers()
-    found = find_tags(picture, lens, {tag.number: tag.side_m for tag in tags.values()})
+    found = seen_of(picture, lens, tags)
     (out / "place.jpg").write_bytes(
         encoded(overlay(picture, lens, found, (f"tags seen: {json.dumps(sorted(found))}",)))
     )
-    return locate(picture, lens, tags)
+    return locate(found, lens, tags)

@@ -11,10 +11,11 @@ from rig.core.bench import load_bench
 from rig.core.clock import MonotonicClock, wall_utc
 from rig.core.errors import unknown
 from rig.vision.calibration import SQUARE_M, board_picture, calibrate, load_intrinsics, save_intrinsics
-from rig.vision.face import CHANNELS
+from rig.vision.extrinsics import load_extrinsics
+from rig.vision.face import CHANNELS, FaceDetector, load_markers
 from rig.vision.frame import Frame, Inspector, Looks
 from rig.vision.markers import find_tags
-from rig.vision.perceive import STAGE, TagDetector, overlay
+from rig.vision.perceive import overlay
 from rig.vision.source import encoded, pictures
 
 
@@ -76,16 +77,13 @@ def fit_model(bench_name: str, camera: str, frames: int, seed: int, out: Path) -
     return 0
 
 
-def look_at(folder: Path, calibration: Path, out: Path | None) -> int:
+def look_at(folder: Path, calibration: Path, place: Path | None, out: Path | None) -> int:
     """Say what is read off each picture of a folder, and draw it; exit 1 if one is not to be believed."""
-    camera = load_intrinsics(calibration, wall_utc())
+    now, markers = wall_utc(), load_markers()
+    camera = load_intrinsics(calibration, now)
+    where = None if place is None else load_extrinsics(place, now)
     looks = Looks(width=camera.width, height=camera.height, period_s=1.0, stale_after_s=3600.0)
-    inspector, detector, console, bad = (
-        Inspector(looks),
-        TagDetector(camera=camera, geometry=STAGE),
-        Console(),
-        0,
-    )
+    inspector, console, bad = Inspector(looks), Console(), 0
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     for number, (name, picture) in enumerate(pictures(folder)):
@@ -99,10 +97,12 @@ def look_at(folder: Path, calibration: Path, out: Path | None) -> int:
             f"{key}: {reading.why}"
             if reading.value is None
             else f"{key}: {reading.value:.3f} +- {reading.sd:.3f}"
-            for key, reading in detector.read(frame).items()
+            for key, reading in FaceDetector(camera=camera, markers=markers, extrinsics=where)
+            .read(frame)
+            .items()
         )
         console.print(f"{name}: " + "; ".join(lines))
         if out is not None:
-            drawn = overlay(picture, camera, find_tags(picture, camera, STAGE.sides_m), lines)
+            drawn = overlay(picture, camera, find_tags(picture, camera, markers.sides_m), lines)
             (out / f"{Path(name).stem}.jpg").write_bytes(encoded(drawn))
     return 1 if bad else 0

@@ -36,7 +36,10 @@ def camera_calibrate(
 @commands.command("look")
 def camera_look(
     folder: Pictures,
-    calibration: Annotated[Path, typer.Option(help="Calibration of the camera.", show_default=False)],
+    calibration: Annotated[Path, typer.Option(help="Calibration of the camera's lens.", show_default=False)],
+    place: Annotated[
+        Path | None, typer.Option(help="Where the camera is; without it the head's turn is not read.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the pictures with what was read drawn in.")
     ] = None,
@@ -44,7 +47,7 @@ def camera_look(
     """Say what is read off each picture; exit 1 if one is not to be believed."""
     from rig.cli.camera import look_at
 
-    return look_at(folder, calibration, out)
+    return look_at(folder, calibration, place, out)
 
 
 @commands.command("fit")

@@ -34,6 +34,7 @@ class CameraSpec:
         record_every_ns: Between two frames that are recorded.
         sync_error_ns: How far the stamp of an exposure may be off against trial time.
         calibration: File of its calibration, empty for a renderer, whose lens is known.
+        place: File of where it is on the bench; empty where that is not measured.
         expires: Last day the calibration holds; None for a renderer.
         channels: What is read off it.
         missed: Share of frames off which a channel is not read, by channel, from the fitted model.
@@ -55,6 +56,7 @@ class CameraSpec:
     expires: date | None
     channels: tuple[str, ...]
     missed: Mapping[str, float] = field(default_factory=dict)
+    place: str = ""
 
     @property
     def scene_camera(self) -> str | None:
@@ -97,6 +99,7 @@ class CameraTable(StrictTable):
     record_every: str = "1 s"
     sync_error: str = "0 s"
     calibration: str = ""
+    place: str = ""
     expires: date | None = None
     model: str = ""
 
@@ -133,6 +136,6 @@ class CameraTable(StrictTable):
             period_ns=time_ns("period", 1), latency_ns=time_ns("latency", 0),
             stale_after_ns=time_ns("stale_after", 1), frozen_after=self.frozen_after, record=self.record,
             record_every_ns=time_ns("record_every", 1), sync_error_ns=time_ns("sync_error", 0),
-            calibration=self.calibration, expires=self.expires, channels=channels,
+            calibration=self.calibration, place=self.place, expires=self.expires, channels=channels,
             missed={} if model is None else {c: f.missed for c, f in model.channel.items() if f.missed > 0},
         )  # fmt: skip

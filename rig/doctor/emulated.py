@@ -17,6 +17,7 @@ from rig.core.device import Device
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.watch import Guard
 from rig.doctor.calibration import calibration_checks
+from rig.doctor.cameras import camera_checks
 from rig.doctor.report import Check, judged, listed
 from rig.doctor.sensors import plausible, stuck
 from rig.doctor.simulated import SPEED, quickest, with_room
@@ -49,6 +50,7 @@ def emulated_checks(bench: BenchSpec, seed: int = 0) -> tuple[list[Check], tuple
             plausible(trace, _sensors(bench)),
             stuck(trace, _sensors(bench)),
         ]
+        checks += camera_checks(bench, backend.world)
         checks += [_bus(backend), _clocks(backend.bridge), _stopping(backend)]
     checks += [_proven(bench, seed, rules, "estop"), _proven(bench, seed, rules, "watchdog")]
     return checks, (

@@ -14,6 +14,7 @@ from rig.core.clock import MonotonicClock
 from rig.core.device import Device
 from rig.core.errors import RigFault
 from rig.doctor.calibration import calibration_checks
+from rig.doctor.cameras import camera_checks
 from rig.doctor.report import Check, judged
 from rig.doctor.state import load_latency, proof_of_today
 from rig.physical.finding import paths_of
@@ -36,6 +37,7 @@ def physical_checks(
         checks.append(
             judged("devices", "Devices", False, "none listed", "at least one", "list them in the bench file")
         )
+    checks += camera_checks(bench)
     checks += [_proof(bench, what) for what in PROOFS]
     return [*checks, _latency(bench)], tuple(identities)
 

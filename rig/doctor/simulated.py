@@ -11,6 +11,7 @@ from rig.core.clock import wall_utc
 from rig.core.command import Actuator, Command, Plan, actuator_index, steady
 from rig.core.errors import RigFault
 from rig.core.watch import Guard
+from rig.doctor.cameras import camera_checks
 from rig.doctor.report import Check, judged
 from rig.doctor.sensors import plausible, stuck, weighed
 from rig.doctor.state import Latency, save_latency
@@ -30,7 +31,7 @@ def simulated_checks(bench: BenchSpec, seed: int = 0) -> list[Check]:
     sensors = tuple(c.name for c in bench.layout if c.name not in bench.intents)
     with SimBackend(bench, seed) as backend:
         trace = joined([backend.hold(FAST_TICKS), backend.hold(SLOW_TICKS, bench.slow_tick_ns)], bench.layout)
-        checks = [plausible(trace, sensors), stuck(trace, sensors)]
+        checks = [plausible(trace, sensors), stuck(trace, sensors), *camera_checks(bench, backend)]
         if "wrist.force" in bench.layout:
             checks.append(_known_mass(backend))
         mover = quickest(bench)

@@ -19,9 +19,10 @@ from rig.core.watch import Guard, Watch
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.trial.parts import Recorder
-from rig.trial.sight import image_of, looks_of
+from rig.trial.sight import image_of
 from rig.trial.wrapped import Wrapped
 from rig.vision.face import CHANNELS, FaceDetector
+from rig.vision.fitness import looks_of
 from rig.vision.frame import BLINDING, Flaw, Inspector
 from rig.vision.source import Camera, CameraFailure
 

@@ -23,6 +23,7 @@ from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.camera import Plate, View
 from rig.vision.calibration import Intrinsics
+from rig.vision.extrinsics import load_extrinsics
 from rig.vision.face import CHANNELS, Extrinsics, FaceDetector, Markers, load_markers
 from rig.vision.frame import Frame, Picture
 from rig.vision.markers import tag_picture
@@ -93,8 +94,11 @@ class Rendered:
 def rendered(backend: SimBackend, spec: CameraSpec, markers: Markers | None = None) -> Iterator[Rendered]:
     """Yield a camera of a simulated bench with tags in its scene.
 
+    It is where the bench file's `place` says, as for a real camera, or else where the scene has it.
+
     Raises:
-        UsageError: If it is no camera of the scene, or the graphics libraries are missing.
+        UsageError: If it is no camera of the scene, its place has expired, or the graphics libraries are missing.
+        ConfigError: If its place is none.
     """
     if spec.scene_camera is None:
         raise UsageError(f"camera {spec.name} is a device; only cameras of the scene are drawn")
@@ -106,9 +110,8 @@ def rendered(backend: SimBackend, spec: CameraSpec, markers: Markers | None = No
     with View(backend, spec.scene_camera, spec.width, spec.height, plates) as view:
         turn, position, fovy = view.pose()
         lens = Intrinsics.pinhole(spec.width, spec.height, fovy)
-        yield Rendered(
-            view, FaceDetector(camera=lens, markers=markers, extrinsics=Extrinsics(turn, position))
-        )
+        where = load_extrinsics(Path(spec.place), wall_utc()) if spec.place else Extrinsics(turn, position)
+        yield Rendered(view, FaceDetector(camera=lens, markers=markers, extrinsics=where))
 
 
 def samples(

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,8 +25,8 @@ from rig.core.record import Image, Stream
 from rig.sim.backend import SimBackend
 from rig.sim.camera import View
 from rig.sim.camera_faults import CameraFault, CameraTrouble
-from rig.vision.calibration import load_intrinsics
-from rig.vision.frame import BLINDING, Frame, Inspector, Looks, Picture
+from rig.vision.fitness import calibrated, looks_of, watched
+from rig.vision.frame import BLINDING, Frame, Inspector, Picture
 from rig.vision.perceive import silhouette
 from rig.vision.source import Camera, CameraFailure, DeviceCamera, DrawnCamera, FaultyCamera, encoded
 
@@ -44,14 +43,6 @@ def streams(bench: BenchSpec) -> tuple[Stream, ...]:
         )
         for c in bench.cameras
         if c.record != "nothing"
-    )  # fmt: skip
-
-
-def looks_of(spec: CameraSpec) -> Looks:
-    """Return what a camera's frames must look like to be believed."""
-    return Looks(
-        width=spec.width, height=spec.height, period_s=seconds(spec.period_ns),
-        stale_after_s=seconds(spec.stale_after_ns), frozen_after=spec.frozen_after,
     )  # fmt: skip
 
 
@@ -117,18 +108,7 @@ class Sight:
         self._stack.close()
 
     def _device(self, spec: CameraSpec) -> DeviceCamera:
-        today = wall_utc()
-        if spec.expires is not None and spec.expires < today.date():
-            raise UsageError(
-                f"camera {spec.name}: its calibration ended {spec.expires}; calibrate it again with "
-                f"`runrig bench calibrate-camera` and enter the new day in the bench file"
-            )
-        lens = load_intrinsics(Path(spec.calibration), today)
-        if (lens.width, lens.height) != (spec.width, spec.height):
-            raise UsageError(
-                f"camera {spec.name}: calibrated at {lens.width} x {lens.height}, "
-                f"the bench file says {spec.width} x {spec.height}"
-            )
+        calibrated(spec, wall_utc())
         if spec.record == "silhouette":
             raise UsageError(
                 f"camera {spec.name}: silhouettes need depth, which a plain camera does not measure"
@@ -136,14 +116,10 @@ class Sight:
         return _Arming(spec, self._clock)
 
     def _must_see(self, spec: CameraSpec) -> None:
-        inspector, camera = Inspector(looks_of(spec)), self._cameras[spec.name]
-        flaws: frozenset[str] = frozenset()
-        for _ in range(spec.frozen_after):
-            now_ns = self._clock.now_ns()
-            try:
-                flaws = inspector.inspect(camera.frame(now_ns), self._clock.now_ns()) & BLINDING
-            except CameraFailure as error:
-                raise CannotArm(f"camera {spec.name}: {error}") from None
+        try:
+            flaws = watched(spec, self._cameras[spec.name], self._clock, spec.frozen_after).flaws
+        except CameraFailure as error:
+            raise CannotArm(f"camera {spec.name}: {error}") from None
         if flaws:
             raise CannotArm(
                 f"camera {spec.name}: nothing can be read off its frames: {', '.join(sorted(flaws))}"

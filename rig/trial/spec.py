@@ -149,15 +149,15 @@ def _firmware(bench: BenchSpec) -> dict[str, Json]:
 
 
 def _calibration(bench: BenchSpec) -> dict[str, Json]:
-    """Return every calibration the bench file states, and the bytes of every camera's."""
+    """Return every calibration the bench file states, and the bytes of every camera's lens and place."""
     stated: dict[str, Json] = {
         c.channel: {"gain": c.gain, "offset": c.offset, "expires": c.expires.isoformat(), "sha256": c.sha256}
         for c in bench.calibrations
     }
     for camera in bench.cameras:
-        if camera.calibration:
-            path = Path(camera.calibration)
-            stated[camera.name] = _file_digest(path) if path.is_file() else "there is no such file"
+        for name, file in ((camera.name, camera.calibration), (f"{camera.name}.place", camera.place)):
+            if file:
+                stated[name] = _file_digest(Path(file)) if Path(file).is_file() else "there is no such file"
     return stated
 
 

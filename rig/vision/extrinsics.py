@@ -1,11 +1,13 @@
 """Where a camera is on its bench, from one picture of tags whose places on the bench are measured."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import cv2
 import numpy as np
@@ -13,10 +15,10 @@ import numpy as np
 from rig.core.data import hardware_file
 from rig.core.errors import ConfigError, UsageError
 from rig.core.toml_file import Table, load_validated
-from rig.vision.calibration import Intrinsics, Matrix
+from rig.vision.calibration import VALID_DAYS, Intrinsics, Matrix
 from rig.vision.face import Extrinsics, Tag, TagTable
 from rig.vision.frame import Picture
-from rig.vision.markers import find_tags
+from rig.vision.markers import Pose, find_tags
 
 FEWEST: Final = 3  # tags: one too many, so that a wrongly measured one shows
 WORST_PX: Final = 1.5  # root mean square reprojection error over all corners
@@ -54,13 +56,22 @@ class Located:
     tags: Mapping[str, float]
 
 
-def locate(picture: Picture, camera: Intrinsics, tags: Mapping[str, Tag]) -> Located:
-    """Find out where a camera is from a picture of the bench's tags.
+def seen_of(picture: Picture, camera: Intrinsics, tags: Mapping[str, Tag]) -> dict[int, Pose]:
+    """Return the bench's tags that are seen in a picture, by number."""
+    return find_tags(picture, camera, {tag.number: tag.side_m for tag in tags.values()})
+
+
+def locate(found: Mapping[int, Pose], camera: Intrinsics, tags: Mapping[str, Tag]) -> Located:
+    """Find out where a camera is from the bench's tags as they are seen.
+
+    Args:
+        found: The tags that are seen, by number (`seen_of`).
+        camera: Its lens.
+        tags: Where the bench's tags are.
 
     Raises:
         UsageError: If too few are seen, or they do not fit; says which and what to do.
     """
-    found = find_tags(picture, camera, {tag.number: tag.side_m for tag in tags.values()})
     seen = {name: tag for name, tag in tags.items() if tag.number in found}
     if len(seen) < FEWEST:
         missing = ", ".join(f"{name} (tag {tags[name].number})" for name in tags if name not in seen)
@@ -98,24 +109,32 @@ def _corners(tag: Tag) -> Matrix:
     return np.asarray(tag.at_m + own @ tag.axes.T)
 
 
-def save_extrinsics(path: Path, found: Located) -> None:
-    """Write where a camera is."""
+def save_extrinsics(path: Path, found: Located, now: datetime) -> None:
+    """Write where a camera is, when that was measured and until when it holds, with its digest."""
     values = {
         "rotation": found.extrinsics.rotation.tolist(), "position_m": found.extrinsics.position_m.tolist(),
         "error_px": found.error_px, "tags": dict(found.tags),
+        "located_utc": now.astimezone(UTC).isoformat(timespec="seconds"),
+        "expires_utc": (now.astimezone(UTC) + timedelta(days=VALID_DAYS)).isoformat(timespec="seconds"),
     }  # fmt: skip
-    path.write_text(json.dumps(values, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    text = json.dumps({**values, "sha256": _digest(values)}, indent=1, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
-def load_extrinsics(path: Path) -> Extrinsics:
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def load_extrinsics(path: Path, now: datetime) -> Extrinsics:
     """Return where a camera is.
 
     Raises:
-        UsageError: If there is no such file.
-        ConfigError: If it holds no rotation and position.
+        UsageError: If there is no such file, or it has expired.
+        ConfigError: If it holds no rotation and position, or was changed after it was made.
     """
     try:
         values = json.loads(path.read_text())
+        stated, expires = values.pop("sha256"), datetime.fromisoformat(values["expires_utc"])
         turn, position = np.array(values["rotation"], np.float64), np.array(values["position_m"], np.float64)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; make one with `runrig bench calibrate-camera`") from None
@@ -123,4 +142,8 @@ def load_extrinsics(path: Path) -> Extrinsics:
         raise ConfigError(str(path), [f"is no place of a camera: {error}"]) from None
     if turn.shape != (3, 3) or position.shape != (3,) or not np.allclose(turn @ turn.T, np.eye(3), atol=1e-6):
         raise ConfigError(str(path), ["its rotation is none"])
+    if _digest(values) != stated:
+        raise ConfigError(str(path), ["was changed after it was made; locate the camera again"])
+    if now > expires:
+        raise UsageError(f"{path}: expired {values['expires_utc']}; locate the camera again")
     return Extrinsics(turn, position)

@@ -51,7 +51,8 @@ def test_lens_and_place_are_found_and_drawn(
     lens = load_intrinsics(out / "lens.json", wall_utc())
     assert (lens.width, lens.height) == SIZE and lens.fx == pytest.approx(579.4, rel=0.01)
     assert f"expires = {lens.expires_utc[:10]}" in told
-    place = load_extrinsics(out / "place.json").position_m
+    assert f'place = "{out / "place.json"}"' in told
+    place = load_extrinsics(out / "place.json", wall_utc()).position_m
     assert np.linalg.norm(place - (0.42, 0.34, 1.26)) < 0.02
     assert json.loads((out / "place.json").read_text())["error_px"] < 1.5
     assert len(list((out / "seen").glob("*.jpg"))) == 12 and (out / "place.jpg").stat().st_size > 5000

@@ -23,6 +23,8 @@ from rig.core.tools import Action, Finish, Observe
 from rig.trial import run
 from rig.trial.sight import Sight
 from rig.vision.calibration import Intrinsics, save_intrinsics
+from rig.vision.extrinsics import Located, save_extrinsics
+from rig.vision.face import Extrinsics
 from rig.vision.frame import Flaw
 from tasks.suite import Item, load_item
 from tests import graphics
@@ -142,10 +144,12 @@ def device_bench(
 ) -> Iterator[Path]:
     lens = folder / "lens.json"
     save_intrinsics(lens, Intrinsics.pinhole(*size, 45.0))
+    where = Extrinsics(np.eye(3), np.array((0.4, 0.3, 1.2)))
+    save_extrinsics(folder / "place.json", Located(extrinsics=where, error_px=0.3, tags={}), wall_utc())
     path = folder / "mine.toml"
     path.write_text(
         f'extends = "sim"\nname = "mine"\n[camera.face]\nsize = [640, 480]\nsource = "{folder}/video9"\n'
-        f'calibration = "{lens}"\nexpires = {expires}\n'
+        f'calibration = "{lens}"\nplace = "{folder}/place.json"\nexpires = {expires}\n'
     )
     yield path
 
@@ -187,6 +191,28 @@ def test_a_lost_calibration_is_no_trial(tmp_path: Path) -> None:
         (tmp_path / "lens.json").unlink()
         with pytest.raises(UsageError, match="no such calibration"):
             opened(path)
+
+
+def test_a_camera_whose_place_is_not_known_is_no_trial(tmp_path: Path) -> None:
+    with device_bench(tmp_path) as path:
+        (tmp_path / "place.json").unlink()
+        with pytest.raises(UsageError, match=r"place.json: no such file; make one with .*calibrate-camera"):
+            opened(path)
+        path.write_text(
+            "\n".join(line for line in path.read_text().splitlines() if not line.startswith("place"))
+        )
+        with pytest.raises(UsageError, match=r"is not stated \(`place`\), and face.gap, face.yaw need it"):
+            opened(path)
+
+
+def test_lens_and_place_of_a_camera_are_part_of_what_a_trial_is(tmp_path: Path) -> None:
+    spec = spec_of(MEAL, agent="careful")
+    with device_bench(tmp_path) as path:
+        one = run.configured(replace(spec, bench=str(path)))["calibration"]
+        (tmp_path / "place.json").write_text("{}")
+        other = run.configured(replace(spec, bench=str(path)))["calibration"]
+    assert isinstance(one, dict) and isinstance(other, dict) and one["face"] == other["face"]
+    assert one["face.place"] != other["face.place"]
 
 
 def movie(path: Path, n: int, change: bool) -> None:

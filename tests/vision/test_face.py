@@ -2,20 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from rig.core.bench import load_bench
-from rig.core.clock import SimClock
+from rig.core.clock import SimClock, wall_utc
 from rig.core.errors import UsageError
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
+from rig.sim.camera import Plate, View
 from rig.trial.sensor_model import Rendered, Sample, fit, rendered, samples
-from rig.vision.face import CHANNELS, FaceDetector, load_markers
+from rig.vision.calibration import Intrinsics
+from rig.vision.extrinsics import bench_markers, locate, save_extrinsics, seen_of
+from rig.vision.face import CHANNELS, Extrinsics, FaceDetector, load_markers
 from rig.vision.frame import Frame
-from rig.vision.markers import find_tags
+from rig.vision.markers import find_tags, tag_picture
+from rig.vision.source import encoded
+from tests import graphics
 
 BENCH = load_bench("sim")
 SPEC = replace(BENCH.cameras[0], width=640, height=480)
@@ -150,6 +156,32 @@ def test_where_the_camera_is_must_be_known_for_the_turn(bench: tuple[SimBackend,
     found = blind.read(frame_of(camera))
     assert found["face.yaw"].value is None and "calibrate its extrinsics" in found["face.yaw"].why
     assert found["face.gap"].value is not None
+
+
+def test_where_a_camera_was_found_is_what_is_read_by(tmp_path: Path) -> None:
+    """The place file of a bench is used: found from the bench's tags it is as good as the true one, turned it shows."""
+    plates = [
+        Plate(name, t.body, t.side_m, t.at_m, t.axes, encoded(tag_picture(t.number), ".png"))
+        for name, t in bench_markers().items()
+    ]
+    now, file = wall_utc(), tmp_path / "place.json"
+    with SimBackend(BENCH, 0) as backend:
+        graphics.needed()
+        with View(backend, "face", 1280, 960, plates) as view:
+            lens = Intrinsics.pinhole(1280, 960, view.pose()[2])
+            tags = bench_markers()
+            found = locate(seen_of(view.draw()[0], lens, tags), lens, tags)
+        put(backend, 0.06, 8.0)
+        save_extrinsics(file, found, now)
+        with rendered(backend, replace(SPEC, place=str(file))) as camera:
+            read = camera.detector.read(frame_of(camera))["face.yaw"].value
+        assert read == pytest.approx(8.0, abs=WITHIN["face.yaw"])
+        c, s = np.cos(np.radians(10.0)), np.sin(np.radians(10.0))
+        turned = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ found.extrinsics.rotation
+        save_extrinsics(file, replace(found, extrinsics=Extrinsics(turned, found.extrinsics.position_m)), now)
+        with rendered(backend, replace(SPEC, place=str(file))) as camera:
+            read = camera.detector.read(frame_of(camera))["face.yaw"].value
+        assert read == pytest.approx(18.0, abs=WITHIN["face.yaw"])
 
 
 def drawn(frames: int, size: tuple[int, int], seed: int) -> list[Sample]:
