@@ -42,7 +42,7 @@ ABOUT = (
     ),
     ("inspect:mockllm/careful", "a scripted carer that looks to Inspect like a model; no network"),
     ("small", "a real small language model, offline, on one core"),
-    ("human", "a person at this terminal, timed"),
+    ("human", "a person at this terminal, or at the console's page, timed"),
     ("replay:FOLDER", "the decisions of a record once more, with their recorded thinking times"),
 )
 

@@ -14,6 +14,7 @@ from rig.console import (
     bench_routes,
     campaign_routes,
     export_routes,
+    job_routes,
     review_routes,
     session_routes,
     trial_routes,
@@ -68,6 +69,7 @@ def create(settings: Settings) -> FastAPI:
         campaign_routes,
         export_routes,
         bench_routes,
+        job_routes,
     ):
         app.include_router(
             routes.router, dependencies=[Depends(person_of)]

@@ -33,6 +33,7 @@ from rig.console.web import REFUSALS, Shared, Somebody, needs
 from rig.core.errors import UsageError
 from rig.trial.attended import Did
 from rig.trial.spec import TrialSpec
+from rig.trial.think import ThinkMode
 from tasks.suite import load_item, load_task, task_names
 
 router = APIRouter(prefix="/api/bench", tags=["bench"], responses=REFUSALS)
@@ -84,7 +85,7 @@ def choices(person: Operator, bench: Bench) -> Choices:
                 scenarios=list(task.file.scenario),
             )
         )
-    return Choices(tasks=found, agents=["careful", "hasty", "refuse", "planted(1)"])
+    return Choices(tasks=found, agents=["careful", "hasty", "refuse", "planted(1)", HUMAN])
 
 
 @router.post("/control")
@@ -133,14 +134,13 @@ def disarm(wanted: Act, person: Operator, bench: Bench, parts: Shared) -> Statio
 def start(wanted: Start, person: Operator, bench: Bench, parts: Shared) -> StationNow:
     """Start a trial."""
     check_agent(wanted.agent)
-    if wanted.agent == HUMAN:
-        raise UsageError(
-            "a person does the job at a terminal: runrig trial --agent human (or over runrig mcp)"
-        )
+    person_does_it = wanted.agent == HUMAN
+    if person_does_it and wanted.pace != 1.0:
+        raise UsageError("a person does the job in the time it takes; choose real time")
     item = load_item(wanted.item)
     spec = TrialSpec(
         item=item.key, agent=wanted.agent, bench=bench.bench.name, monitor=wanted.monitor, seed=wanted.seed,
-        repeat=wanted.repeat,
+        repeat=wanted.repeat, think=ThinkMode.REALTIME.value if person_does_it else ThinkMode.CHARGED.value,
     )  # fmt: skip
     bench.start(person, wanted.version, spec, math.inf if wanted.pace is None else wanted.pace)
     parts.shelf.look_again()

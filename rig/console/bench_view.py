@@ -47,9 +47,9 @@ def stop_now(bench: Station) -> StopNow | None:
 
 
 def _preflight(bench: Station) -> Preflight:
-    report, signed = bench.report, bench.signed
+    report, signed = bench.examination.report, bench.examination.signed
     if report is None:
-        return Preflight(checks=[], by_hand=dict(bench.by_hand))
+        return Preflight(checks=[], by_hand=dict(bench.examination.by_hand))
     return Preflight(
         digest=report.digest(), examined_utc=report.examined_utc, ok=report.ok,
         checks=[
@@ -58,9 +58,9 @@ def _preflight(bench: Station) -> Preflight:
             )
             for c in report.checks
         ],
-        by_hand=dict(bench.by_hand), signed_by=signed.by if signed else None,
+        by_hand=dict(bench.examination.by_hand), signed_by=signed.by if signed else None,
         expires_utc=signed.expires.isoformat(timespec="seconds") if signed else None,
-        stands=bench.signature_stands,
+        stands=bench.examination.stands,
     )  # fmt: skip
 
 

@@ -14,11 +14,14 @@ from anyio.to_thread import run_sync
 from fastapi import Request
 
 from rig.console import bench_view, story
-from rig.console.access import Person
+from rig.console.access import May, Person
 from rig.console.fold import Curve, Window
+from rig.console.job_shapes import JobNow
+from rig.console.job_view import job_now
 from rig.console.shapes import Signals
 from rig.console.station import Station
 from rig.console.trial_routes import shape_of
+from rig.console.under_way import UnderWay
 from rig.console.views import event_for
 from rig.console.web import Parts
 from rig.core.channel import Trace
@@ -41,6 +44,7 @@ def _message(name: str, value: str) -> str:
 async def live(request: Request, person: Person, bench: Station, parts: Parts) -> AsyncIterator[str]:
     """Give messages until the page is gone."""
     told, said_ns = -1, 0
+    jobs = JobNews()
     follower: Follower | None = None
     yield "retry: 1000\n\n"
     while not await request.is_disconnected():
@@ -51,6 +55,8 @@ async def live(request: Request, person: Person, bench: Station, parts: Parts) -
             state = await run_sync(bench_view.station_now, bench, person, parts.settings.runs)
             yield _message("state", state.model_dump_json())
         running = bench.running
+        if person.may(May.OPERATE) and (job := jobs.news(running)) is not None:
+            yield _message("job", job.model_dump_json())
         if running is not None and (follower is None or follower.folder != running.folder):
             follower = Follower(running.folder, running.spec.item.split("/")[0])
         if follower is not None:
@@ -59,6 +65,23 @@ async def live(request: Request, person: Person, bench: Station, parts: Parts) -
             if follower.ended and running is None:
                 follower = None
         await anyio.sleep(EVERY_S)
+
+
+class JobNews:
+    """What one page has been shown of the job that a person does."""
+
+    def __init__(self) -> None:
+        self._trial: UnderWay | None = None
+        self._version = -1
+
+    def news(self, trial: UnderWay | None) -> JobNow | None:
+        """Return the job where there is something new to it."""
+        if trial is None or trial.job is None:
+            return None
+        if self._trial is trial and self._version == trial.job.version:
+            return None
+        self._trial, self._version = trial, trial.job.version
+        return job_now(trial)
 
 
 class Follower:

@@ -1,7 +1,7 @@
 """The preflight of a bench: examined by program, confirmed by hand, signed by name, for a while."""
 
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -54,18 +54,47 @@ def examined(bench: str, runs: Path) -> Report:
         return pool.submit(examine, bench, runs).result()
 
 
-def signed(report: Report | None, digest: str, embodiment: str, by: str, confirmed: Sequence[str]) -> Signed:
-    """Return a preflight with a name under it.
+@dataclass(slots=True)
+class Examination:
+    """The latest preflight of a bench, and who put their name to it.
 
-    Raises:
-        NotNow: If there is none, it is another one, or something is red.
-        UsageError: If something was not confirmed.
+    Attributes:
+        embodiment: Of the bench: what has to be confirmed by hand, and for how long a signature is good.
+        report: What was found; None before the first.
+        signed: Whose name is under it; None where nobody's is.
     """
-    if report is None or report.digest() != digest:
-        raise NotNow("that is not the latest preflight; look at it again")
-    if not report.ok:
-        raise NotNow(f"{report.reds[0].title} is red; put it right and examine again")
-    if missing := [text for name, text in BY_HAND[embodiment].items() if name not in confirmed]:
-        raise UsageError(f"not confirmed: {missing[0]}")
-    now = wall_utc()
-    return Signed(report, by, now, now + SIGNED_FOR[embodiment])
+
+    embodiment: str
+    report: Report | None = None
+    signed: Signed | None = None
+
+    @property
+    def by_hand(self) -> Mapping[str, str]:
+        """What only a person can see."""
+        return BY_HAND[self.embodiment]
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is signed, nothing in it is red, and it has not run out."""
+        return self.signed is not None and self.signed.stands
+
+    def renew(self, report: Report) -> None:
+        """Take a new one, which nobody has signed."""
+        self.report, self.signed = report, None
+
+    def signature(self, digest: str, by: str, confirmed: Sequence[str]) -> Signed:
+        """Return what it would be with a name under it.
+
+        Raises:
+            NotNow: If there is none, it is another one, or something is red.
+            UsageError: If something was not confirmed.
+        """
+        report = self.report
+        if report is None or report.digest() != digest:
+            raise NotNow("that is not the latest preflight; look at it again")
+        if not report.ok:
+            raise NotNow(f"{report.reds[0].title} is red; put it right and examine again")
+        if missing := [text for name, text in self.by_hand.items() if name not in confirmed]:
+            raise UsageError(f"not confirmed: {missing[0]}")
+        now = wall_utc()
+        return Signed(report, by, now, now + SIGNED_FOR[self.embodiment])

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from rig.console import worker
+from rig.console.seat import Asked, Briefed, Decided
 from rig.trial.attended import Word
 
 STOP_ACK_S = 0.5
@@ -15,7 +16,7 @@ STOP_ACK_S = 0.5
 STOP_KILL_S = 8.0
 CLOSE_S = 10.0
 
-Said = worker.Ready | worker.Unfit | worker.Reached | worker.Over
+Said = worker.Ready | worker.Unfit | worker.Reached | worker.Over | Briefed | Asked
 
 
 class TrialProcess:
@@ -69,7 +70,7 @@ class TrialProcess:
                 self.unfit = {**self.unfit, said.task: said.why}
             self._hear(self, said)
 
-    def tell(self, what: worker.Run | worker.Pace | Word) -> None:
+    def tell(self, what: worker.Run | worker.Pace | Word | Decided) -> None:
         """Say something to the process; callers take turns.
 
         Raises:

@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rig.console import preflight, worker
 from rig.console.access import Person
@@ -17,10 +18,12 @@ from rig.console.audit import Audit
 from rig.console.bench_state import NotNow, State, Stopped, latched
 from rig.console.control import Control
 from rig.console.process import STOP_ACK_S, Said, TrialProcess
+from rig.console.seat import Asked, Briefed, Decided
 from rig.console.under_way import UnderWay, under_way
 from rig.core.bench import load_bench
 from rig.core.clock import NS_PER_S, monotonic_ns, wall_utc
 from rig.core.errors import RunError, UsageError
+from rig.core.event import Json
 from rig.doctor import Report
 from rig.trial.attended import Did, Word
 from rig.trial.spec import TrialSpec
@@ -42,8 +45,7 @@ class Station:
         self.version = self.news = 0
         self.busy = ""
         self.problem = ""
-        self.report: Report | None = None
-        self.signed: preflight.Signed | None = None
+        self.examination = preflight.Examination(self.bench.embodiment)
         self.running: UnderWay | None = None
         self.last: tuple[Path, str, str] | None = None
         self.stopped: Stopped | None = latched(audit.entries())
@@ -74,11 +76,6 @@ class Station:
     def unfit(self) -> Mapping[str, str]:
         """Tasks this bench cannot bear, and why, as far as is known since it was armed."""
         return self._process.unfit if self._process else {}
-
-    @property
-    def signature_stands(self) -> bool:
-        """Whether a preflight is signed, nothing in it is red, and it has not run out."""
-        return self.signed is not None and self.signed.stands
 
     def seen(self, person: Person) -> None:
         """Note that the page of a person is there."""
@@ -145,7 +142,7 @@ class Station:
             with self._lock:
                 self.busy = ""
         with self._lock:
-            self.report, self.signed = report, None
+            self.examination.renew(report)
             self._audit.note(person, "preflight", "green" if report.ok else "red", report=report.digest())
             self._touch()
         return report
@@ -159,22 +156,15 @@ class Station:
         """
         with self._lock:
             self.control.demand(person)
-            made = preflight.signed(self.report, digest, self.bench.embodiment, person.name, confirmed)
-            self._audit.note(
-                person,
-                "sign",
-                "done",
-                report=digest,
-                confirmed=[*sorted(confirmed)],
-                expires=made.expires.isoformat(),
-            )
-            self.signed = made
+            made = self.examination.signature(digest, person.name, confirmed)
+            said: dict[str, Json] = {
+                "report": digest,
+                "confirmed": [*sorted(confirmed)],
+                "expires": made.expires.isoformat(),
+            }
+            self._audit.note(person, "sign", "done", **said)
+            self.examination.signed = made
             self._touch()
-
-    @property
-    def by_hand(self) -> Mapping[str, str]:
-        """What only a person can see."""
-        return preflight.BY_HAND[self.bench.embodiment]
 
     # --- arming and running --------------------------------------------------------------------
 
@@ -191,7 +181,7 @@ class Station:
         tasks = tuple(sorted(tasks, key=lambda name: name != first))
         with self._lock:
             self._ask(person, version, State.IDLE)
-            if not self.signature_stands:
+            if not self.examination.stands:
                 raise NotNow("the preflight is not signed, or its signature has run out")
             self._audit.note(person, "arm", "done")
             self._process = TrialProcess(tasks, self.bench.name, self._hear, self._process_gone)
@@ -223,7 +213,7 @@ class Station:
                 raise UsageError(f"{self.bench.name} cannot bear {task}: {made.unfit[task]}")
             if made is None or task not in made.ready:
                 raise NotNow(f"the monitor of {task} is still being prepared; a moment")
-            if not self.signature_stands:
+            if not self.examination.stands:
                 raise NotNow("the signature of the preflight has run out; examine and sign again")
             if trial.folder.exists():
                 raise UsageError(
@@ -231,7 +221,7 @@ class Station:
                 )
             self._audit.note(person, "start", "done", item=spec.item, agent=spec.agent, seed=spec.seed)
             self.running, self.state = trial, State.RUNNING
-            signed = self.signed.by if self.signed else ""
+            signed = self.examination.signed.by if self.examination.signed else ""
             by = Word(Did.STARTED, person.name, person.role.value, f"preflight signed by {signed}")
             made.tell(worker.Run(spec, trial.folder, pace, by))
             threading.Thread(target=self._follow, args=(trial,), name="follow", daemon=True).start()
@@ -248,6 +238,23 @@ class Station:
                 raise NotNow("no trial is running; notes are of a trial")
             self._process.tell(Word(did, person.name, person.role.value, text))
 
+    def decide(self, person: Person, observation_id: int, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Do the next thing in a job that is done by a person: whoever is in control of the bench.
+
+        Raises:
+            NotNow: If this person is not in control, no person does the job, or nothing is asked.
+            UsageError: If the call cannot be understood; says what is wrong.
+        """
+        with self._lock:
+            self.control.demand(person)
+            trial, made = self.running, self._process
+            if trial is None or trial.job is None or made is None or self.state is not State.RUNNING:
+                raise NotNow("no trial is running whose agent is a person")
+            action = trial.job.decide(observation_id, tool, arguments)
+            made.tell(Decided(action, person.name, person.role.value))
+            trial.job.decided(action, trial.t_s)
+            self.news += 1
+
     def set_pace(self, person: Person, pace: float) -> None:
         """Run a simulated trial faster or slower.
 
@@ -261,6 +268,8 @@ class Station:
                 raise UsageError("only a simulated bench can run at another pace than its own")
             if self.state is not State.RUNNING or self._process is None or self.running is None:
                 raise NotNow("no trial is running")
+            if self.running.job is not None:
+                raise UsageError("a person does the job, in the time it takes")
             self.running.pace = pace
             self._process.tell(worker.Pace(pace))
             self._touch()
@@ -315,7 +324,7 @@ class Station:
             self._audit.note(person, "reset", "done", cause=cause.strip(), looked=True)
             self._end_process()
             self.state, self.stopped, self.problem = State.IDLE, None, ""
-            self.signed = None  # after a stop the bench is examined anew
+            self.examination.signed = None  # after a stop the bench is examined anew
             self._touch()
 
     # --- the process ---------------------------------------------------------------------------
@@ -334,6 +343,9 @@ class Station:
                     self.news += 1
                 case worker.Reached(t_s, lag_s) if self.running is not None:
                     self.running.t_s, self.running.lag_s = t_s, lag_s
+                case Briefed() | Asked() if self.running is not None and self.running.job is not None:
+                    self.running.job.take(said)
+                    self.news += 1
                 case worker.Over(ending, reason, fault):
                     self._over(ending, reason, fault)
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rig.agents.human import NAME as HUMAN
+from rig.console.job import Job
 from rig.console.standing import Standing
 from rig.core.bench import load_bench
 from rig.core.errors import RunError
@@ -27,6 +29,7 @@ class UnderWay:
         nominal_s: Length of the job.
         limit_s: Time after which it is cut off.
         standing: What the monitor and people say now.
+        job: What a person is told who does the job; None where the agent is none.
         pace: Seconds of trial time per second.
         t_s: Trial time reached.
         lag_s: How far it is behind its pace.
@@ -38,6 +41,7 @@ class UnderWay:
     nominal_s: float
     limit_s: float
     standing: Standing
+    job: Job | None
     pace: float
     t_s: float = 0.0
     lag_s: float = 0.0
@@ -62,5 +66,6 @@ def under_way(spec: TrialSpec, runs: Path, by: str, pace: float) -> UnderWay:
     item = load_item(spec.item)
     rules = load_rules(rule_files(item.task.name), load_bench(item.task.bench(spec.bench)).layout)
     return UnderWay(
-        spec, trial_folder(runs, spec), by, item.length.nominal_s, item.length.limit_s, Standing(rules), pace
-    )
+        spec, trial_folder(runs, spec), by, item.length.nominal_s, item.length.limit_s, Standing(rules),
+        Job() if spec.agent == HUMAN else None, pace,
+    )  # fmt: skip

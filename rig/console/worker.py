@@ -8,12 +8,14 @@ trial: nobody would hear a stop any more.
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 
+from rig.console.seat import Decided, PersonAtPage
 from rig.core.clock import MonotonicClock, monotonic_ns, nanoseconds, seconds
 from rig.core.errors import ConfigError, RunError, UsageError
 from rig.trial.attended import Attendance, Did, StoppedByPerson, Word
@@ -98,7 +100,15 @@ class PipeDesk:
         self._pipe, self._pace = pipe, run.pace
         self._first: list[Word] = [run.by]
         self._reported_ns = 0
+        self._speaking = threading.Lock()  # a person's seat speaks from a thread of its own
+        self._seat: PersonAtPage | None = None
+        self._sits = ""
         self.gone = False
+
+    def seat(self) -> PersonAtPage:
+        """Return the seat of a person who does the job, empty until somebody at the page decides."""
+        self._seat = PersonAtPage(self._say)
+        return self._seat
 
     @property
     def pace(self) -> float:
@@ -115,11 +125,22 @@ class PipeDesk:
                     self._pace = said.pace
                 elif isinstance(said, Word):
                     found.append(said)
+                elif isinstance(said, Decided):
+                    self._decide(said, found)
                 elif isinstance(said, Leave):
                     self._leave(found)
         except (EOFError, OSError):
             self._leave(found)
         return found
+
+    def _decide(self, said: Decided, found: list[Word]) -> None:
+        """Pass a decision on, and put on record whose decisions they are from here on."""
+        if self._seat is None:
+            return
+        if said.who != self._sits:
+            self._sits = said.who
+            found.append(Word(Did.TOOK_THE_JOB, said.who, said.role))
+        self._seat.decide(said.action)
 
     def _leave(self, found: list[Word]) -> None:
         self.gone = True
@@ -137,7 +158,7 @@ class PipeDesk:
             self._say(Reached(seconds(t_ns), lag_s))
 
     def _say(self, what: object) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self._speaking:
             self._pipe.send(what)
 
 
@@ -181,7 +202,7 @@ def _run(pipe: Connection, run: Run) -> bool:
 
 def _ended(desk: PipeDesk, run: Run) -> Over:
     flush_ns = nanoseconds(FLUSH_S * min(run.pace, 1000.0))
-    attendance = Attendance(desk, MonotonicClock(), max(1, flush_ns))
+    attendance = Attendance(desk, MonotonicClock(), max(1, flush_ns), desk.seat)
     with _interruptible():
         try:
             result = run_trial(run.spec, run.folder, attendance=attendance)

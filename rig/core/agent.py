@@ -1,6 +1,6 @@
 """What an agent is to the rig: something that is shown an observation and proposes an action."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -157,4 +157,17 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """Let it go; called once, however the trial ended."""
+        ...
+
+
+@runtime_checkable
+class Seated(Protocol):
+    """A person who decides while the bench goes on, and is not there for ever."""
+
+    def sit_down(self, break_off: Callable[[], None]) -> None:
+        """Take the seat; ``break_off``, called from any thread, cuts short what is being carried out."""
+        ...
+
+    def get_up(self) -> None:
+        """Leave it, from any thread: the job is over, and an `act` that waits must return or raise."""
         ...

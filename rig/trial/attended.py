@@ -5,12 +5,13 @@ their time, and a stop makes the bench safe before anything else happens. A stre
 tick the stretch in one, so attending a trial does not change it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isfinite
 from typing import Protocol
 
+from rig.core.agent import Agent
 from rig.core.backend import Stop, Stretch
 from rig.core.channel import Trace, joined
 from rig.core.clock import Clock, nanoseconds, seconds
@@ -30,6 +31,7 @@ class Did(StrEnum):
     """What somebody at the bench did."""
 
     STARTED = "started"
+    TOOK_THE_JOB = "took the job"  # decides from here on, where the agent is a person
     NOTED = "noted"
     ACKNOWLEDGED = "acknowledged"
     STOPPED = "stopped"
@@ -78,15 +80,24 @@ class Attendance:
         desk: Where people are heard.
         clock: Their clock.
         flush_every_ns: How often telemetry is made durable, trial time: how far a live view is behind.
+        person: Who does the job where the agent is a person: whoever is asked at the desk, not at a terminal.
     """
 
     desk: Desk
     clock: Clock
     flush_every_ns: int
+    person: Callable[[], Agent] | None = None
 
 
 class Attended(Wrapped):
-    """A backend that listens to people between ticks."""
+    """A backend that listens to people between ticks.
+
+    Attributes:
+        gives_way: Whether what runs is to make room for something else; a stretch then ends early, whoever asked
+            for it sees to the rest.
+    """
+
+    gives_way: Callable[[], bool] = staticmethod(lambda: False)
 
     def __init__(self, backend: Manikin, recorder: Recorder, attendance: Attendance) -> None:
         super().__init__(backend)
@@ -119,6 +130,8 @@ class Attended(Wrapped):
             if found.stop is not Stop.END:
                 return Stretch(joined(done, self.layout), found.stop)
             self._keep_pace()
+            if self.gives_way():
+                break
         return Stretch(joined(done, self.layout), Stop.END)
 
     def _ticks(self, period_ns: int) -> int:
@@ -144,7 +157,7 @@ class Attended(Wrapped):
             self._pace, self._from = pace, (now_ns, self._t_ns)
         due_ns = now_ns if pace == inf else self._from[0] + int((self._t_ns - self._from[1]) / pace)
         self._desk.reached(self._t_ns, seconds(max(0, now_ns - due_ns)))
-        while now_ns < due_ns and not self._heard_stop():
+        while now_ns < due_ns and not self._heard_stop() and not self.gives_way():
             self._clock.sleep_until(min(due_ns, now_ns + nanoseconds(LOOK_S)))
             now_ns = self._clock.now_ns()
 

@@ -119,7 +119,7 @@ class Rig:
         while done < len(phase.rows):
             if self.out_of_time:
                 return Why.TIME
-            if self._giving_way and self.give_way.is_set():
+            if self.gives_way():
                 return Why.SUPERSEDED
             if phase.period_ns > self.bench.tick_ns and self._parts.backend.why_not_slow() is not None:
                 rest = replace(phase, rows=phase.rows[done:])
@@ -143,6 +143,10 @@ class Rig:
             if self.handset and motion is Motion.NONE:
                 return Why.END  # whoever rests makes room for it
         return Why.END
+
+    def gives_way(self) -> bool:
+        """Return whether what runs now is to be cut short."""
+        return self._giving_way and self.give_way.is_set()
 
     @contextmanager
     def giving_way(self) -> Iterator[None]:

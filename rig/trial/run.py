@@ -1,18 +1,19 @@
 """One trial from beginning to end: briefing, decisions, ending; the record is the result."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rig.agents.catalogue import make_agent
-from rig.core.agent import Agent, Closable, Decision, Described, Instrument
+from rig.agents.human import NAME as HUMAN
+from rig.core.agent import Agent, Closable, Decision, Described, Instrument, Seated
 from rig.core.bench import BenchSpec, load_bench
 from rig.core.channel import Layout
 from rig.core.clock import Clock, MonotonicClock, nanoseconds, seconds
@@ -76,29 +77,28 @@ def run_trial(
         KeyboardInterrupt: After the record was closed, if a person stopped the trial.
         StoppedByPerson: The same, where the trial was attended.
     """
-    agent = make_agent(spec.agent, agent_randomness(spec))
     with ExitStack() as stack:
-        _let_go_after(stack, agent)
-        if isinstance(agent, Instrument):
-            agent.place(spec.item, spec.seed, spec.repeat)
+        agent = _come(spec, agent_randomness(spec), attendance, stack)
         # Left after the session: the bench is safe and the record closed before anybody waits for a thought.
         thinking = stack.enter_context(ThreadPoolExecutor(1, "agent"))
         session = stack.enter_context(
             open_session(spec, folder, _described(agent), progress, ticket, item, attendance)
         )
+        _seat(agent, session, stack)
         agent.begin(session.briefing)
+        relief = partial(_relieve, spec, session, attendance, stack)
         if parse_think(spec.think).mode is ThinkMode.REALTIME:
-            return _run_beside(spec, session, agent, MonotonicClock(), stack, thinking)
+            return _run_beside(session, agent, MonotonicClock(), relief, thinking)
         while session.result is None:
             segment = session.segment
             session.step(agent.act(session.observation))
             if session.segment != segment:
-                agent = _relieve(spec, session, stack)
+                agent = relief()
         return session.result
 
 
 def _run_beside(
-    spec: TrialSpec, session: Session, agent: Agent, clock: Clock, stack: ExitStack, thinking: Executor
+    session: Session, agent: Agent, clock: Clock, relief: Callable[[], Agent], thinking: Executor
 ) -> TrialResult:
     """Run a trial on a bench that does not wait: it goes on, and stays safe, while the agent thinks."""
     while session.result is None:
@@ -112,19 +112,36 @@ def _run_beside(
         segment = session.segment
         session.step(Decision(decision.action, think_s, decision.consulted))
         if session.segment != segment:
-            agent = _relieve(spec, session, stack)
+            agent = relief()
     return session.result
 
 
-def _relieve(spec: TrialSpec, session: Session, stack: ExitStack) -> Agent:
+def _relieve(spec: TrialSpec, session: Session, attendance: Attendance | None, stack: ExitStack) -> Agent:
     """Return the agent that takes over: of the same kind, knowing nothing but its briefing."""
     seed = _seeds(spec)[0].spawn(session.segment)[-1]
-    agent = make_agent(spec.agent, np.random.default_rng(seed))
+    agent = _come(spec, np.random.default_rng(seed), attendance, stack)
+    _seat(agent, session, stack)
+    agent.begin(session.briefing)
+    return agent
+
+
+def _come(
+    spec: TrialSpec, rng: np.random.Generator, attendance: Attendance | None, stack: ExitStack
+) -> Agent:
+    """Return the agent of a trial, let go of when the trial is."""
+    at_the_desk = attendance.person if attendance is not None and spec.agent == HUMAN else None
+    agent = at_the_desk() if at_the_desk is not None else make_agent(spec.agent, rng)
     _let_go_after(stack, agent)
     if isinstance(agent, Instrument):
         agent.place(spec.item, spec.seed, spec.repeat)
-    agent.begin(session.briefing)
     return agent
+
+
+def _seat(agent: Agent, session: Session, stack: ExitStack) -> None:
+    """Let a person sit down who gets up before anybody waits for a thought."""
+    if isinstance(agent, Seated):
+        agent.sit_down(session.interrupt)
+        stack.callback(agent.get_up)
 
 
 def _let_go_after(stack: ExitStack, agent: Agent) -> None:
@@ -197,14 +214,17 @@ def open_session(
             if eye is not None:
                 backend = stack.enter_context(looked_at(world, eye, sight, record))
         backend.place(**start_of(item, bench, backend.starts))
-        driven = Attended(backend, record, attendance) if attendance else backend
+        attended = Attended(backend, record, attendance) if attendance else None
         parts = Parts(
-            bench=bench, backend=driven, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
+            bench=bench, backend=attended or backend, person=person, monitor=monitor, envelope=envelope, arm=_arm_of(bench),
             recorder=record, mode=Mode(spec.monitor), slow_tick_ns=nanoseconds(item.task.file.slow_tick_s),
             limit_ns=nanoseconds(item.length.limit_s), observes=item.task.file.observes,
             tools=item.task.file.tools, sight=sight,
         )  # fmt: skip
-        session = Session(item, Rig(parts), record, parse_think(spec.think), progress)
+        rig = Rig(parts)
+        if attended is not None:
+            attended.gives_way = rig.gives_way
+        session = Session(item, rig, record, parse_think(spec.think), progress)
         try:
             session.begin()
             yield session

@@ -6,6 +6,7 @@ import pytest
 
 from rig.console import control, preflight
 from rig.console.access import Role
+from rig.core.event import Kind
 from rig.core.record import read, records_under
 from tests.console import serving
 
@@ -158,3 +159,65 @@ def test_a_browser_that_closes_mid_trial_leaves_the_trial_running_and_control_fr
     ben.get_by_role("button", name="Let go").click()
     folder = max(records_under(console.runs), key=lambda f: f.stat().st_mtime_ns)
     assert read(folder).complete
+
+
+def test_a_person_does_the_job_at_the_page_and_the_record_says_who(people, console, known):
+    page = people(console).enter(Role.TECHNICIAN, ANNA)
+    take_control(page)
+    arm(page, ANNA)
+    page.get_by_label("Agent").fill("human")
+    page.get_by_label("Seed").fill("11")
+    assert page.get_by_label("Pace").count() == 0, "a person takes the time it takes"
+    serving.shot(page, "bench-start-person")
+    page.get_by_role("button", name="Start", exact=True).click()
+    turn = page.locator(".turn")
+    turn.get_by_text("Your turn").wait_for()
+    serving.shot(page, "job-begin")
+
+    page.get_by_role("button", name="say", exact=True).first.click()
+    words = page.get_by_role("form", name="say").get_by_role("textbox")
+    words.fill("Good evening, shall we begin?")
+    words.press("Enter")
+    page.locator(".course .you").get_by_text("say Good evening").wait_for()
+    page.locator(".course .rig").get_by_text("completed").first.wait_for()
+    turn.get_by_text("Your turn").wait_for()
+
+    page.get_by_role("button", name="move to").first.click()
+    form = page.get_by_role("form", name="move to")
+    form.get_by_label("target").fill("The Moon")
+    form.get_by_role("button", name="move to").click()
+    page.locator(".said").get_by_text("target").wait_for()
+    serving.shot(page, "job-refused")
+
+    page.get_by_role("button", name="wait until").first.click()
+    form = page.get_by_role("form", name="wait until")
+    form.get_by_label("timeout (s)").fill("600")
+    form.get_by_role("button", name="wait until").click()
+    turn.get_by_text("At it").wait_for()
+    assert form.get_by_role("button", name="wait until").is_disabled()
+    page.get_by_role("button", name="Stop what I am doing").click()
+    page.locator(".course .rig").get_by_text("all motion stopped").wait_for()
+    turn.get_by_text("Your turn").wait_for()
+    serving.shot(page, "job-course")
+
+    page.get_by_role("button", name="finish", exact=True).first.click()
+    words = page.get_by_role("form", name="finish").get_by_role("textbox")
+    words.fill("She does not want to eat now.")
+    words.press("Enter")
+    page.get_by_role("heading", name="The job is over").wait_for()
+    page.get_by_text("She does not want to eat now.").wait_for()
+    serving.shot(page, "job-over")
+    page.get_by_role("link", name="To the bench").click()
+    page.get_by_role("button", name="Disarm").click()
+    state(page, "Idle")
+    page.get_by_role("button", name="Let go").click()
+
+    record = next(
+        r for f in records_under(console.runs) if (r := read(f)).manifest["key"]["agent"] == "human"
+    )
+    people_said = [(e.body["did"], e.body["who"]) for e in record.events if e.kind is Kind.OPERATOR]
+    assert people_said == [("started", ANNA), ("took the job", ANNA)]
+    proposed = [(e.body["tool"], e.body["think_s"]) for e in record.events if e.kind is Kind.PROPOSED]
+    assert [tool for tool, _ in proposed] == ["say", "wait_until", "stop", "finish"]
+    assert all(think_s > 0 for tool, think_s in proposed), "thinking is timed"
+    assert record.manifest["key"]["think"] == "realtime"

@@ -164,6 +164,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/bench/job": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Now
+         * @description Say what the person who does the job is told.
+         */
+        get: operations["now_api_bench_job_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/job/decide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide
+         * @description Do the next thing; stop and a call for help are taken at any time.
+         */
+        post: operations["decide_api_bench_job_decide_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bench/job/picture/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Picture
+         * @description Give a picture of the latest look.
+         */
+        get: operations["picture_api_bench_job_picture__number__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bench/live": {
         parameters: {
             query?: never;
@@ -1280,6 +1340,20 @@ export interface components {
             name: string;
         };
         /**
+         * Decide
+         * @description A decision: one call of one tool.
+         */
+        Decide: {
+            /** Arguments */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /** Observation Id */
+            observation_id: number;
+            /** Tool */
+            tool: string;
+        };
+        /**
          * Done
          * @description That it was done.
          */
@@ -1290,6 +1364,25 @@ export interface components {
              * @constant
              */
             done: true;
+        };
+        /**
+         * EntryRead
+         * @description An entry of a care document that was read, as acts may have to rest on it.
+         */
+        EntryRead: {
+            /** Document */
+            document: string;
+            /**
+             * Evidence
+             * @description As a tool's argument wants it
+             */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** Id */
+            id: string;
+            /** Text */
+            text: string;
         };
         /**
          * EstimateLine
@@ -1488,6 +1581,56 @@ export interface components {
             t_s: number | null;
         };
         /**
+         * JobNow
+         * @description The job of the trial under way, for the person who does it: what any agent is told, and nothing else.
+         */
+        JobNow: {
+            /** Cameras */
+            cameras: {
+                [key: string]: string;
+            };
+            /** Doing */
+            doing: string;
+            /** Goal */
+            goal: string;
+            /** Handed Over */
+            handed_over: string[];
+            /** Item */
+            item: string;
+            /** Job Time S */
+            job_time_s: number;
+            /** Limit S */
+            limit_s: number;
+            /** Lines */
+            lines: components["schemas"]["ToldLine"][];
+            /** Looks */
+            looks: components["schemas"]["Look"][];
+            /** Nominal S */
+            nominal_s: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Observation Id
+             * @description What a decision must be on; None before the first
+             */
+            observation_id: number | null;
+            /** Read */
+            read: components["schemas"]["EntryRead"][];
+            /** Seen */
+            seen: components["schemas"]["Seen"][];
+            /** Thinking S */
+            thinking_s: number;
+            /** Tools */
+            tools: components["schemas"]["ToolForm"][];
+            /** Version */
+            version: number;
+            /**
+             * Waits
+             * @description Whether a decision is waited for
+             */
+            waits: boolean;
+        };
+        /**
          * JudgeLine
          * @description How often a model that judges and the people who settled a trial differ.
          */
@@ -1625,6 +1768,24 @@ export interface components {
             sentence: string;
             /** Value */
             value: number;
+        };
+        /**
+         * Look
+         * @description A look through a camera.
+         */
+        Look: {
+            /** Camera */
+            camera: string;
+            /**
+             * Picture
+             * @description Its number among the pictures; None where there is none to see
+             */
+            picture: number | null;
+            /**
+             * Text
+             * @description What is wrong with it, or how old it is
+             */
+            text: string;
         };
         /**
          * Mark
@@ -2015,6 +2176,22 @@ export interface components {
             t_s: number[];
         };
         /**
+         * Seen
+         * @description What one sensor says.
+         */
+        Seen: {
+            /** Age S */
+            age_s: number;
+            /** Name */
+            name: string;
+            /** Quality */
+            quality: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number | null;
+        };
+        /**
          * Severity
          * @description How much an event matters to a reader in a hurry.
          * @enum {string}
@@ -2264,6 +2441,35 @@ export interface components {
             name: string;
             /** Scenarios */
             scenarios: string[];
+        };
+        /**
+         * ToldLine
+         * @description One thing in the course of the job.
+         */
+        ToldLine: {
+            /** T S */
+            t_s: number;
+            /** Text */
+            text: string;
+            /**
+             * Who
+             * @enum {string}
+             */
+            who: "you" | "rig" | "heard" | "noticed";
+        };
+        /**
+         * ToolForm
+         * @description A tool as every agent is offered it: arguments are a JSON Schema.
+         */
+        ToolForm: {
+            /** Name */
+            name: string;
+            /** Parameters */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /** Text */
+            text: string;
         };
         /**
          * TrialLine
@@ -2910,6 +3116,193 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["StationNow"];
                 };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    now_api_bench_job_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    decide_api_bench_job_decide_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Decide"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobNow"];
+                };
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    picture_api_bench_job_picture__number__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What was asked for cannot be done; the answer says why */
             400: {

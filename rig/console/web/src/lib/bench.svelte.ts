@@ -7,6 +7,9 @@ import type { EventShape, Limit, Panel, SignalsShape } from "./types";
 type S = components["schemas"];
 export type StationNow = S["StationNow"];
 export type Choices = S["Choices"];
+export type JobNow = S["JobNow"];
+export type ToolForm = S["ToolForm"];
+export const HUMAN = "human";
 
 const KEEP_S = 120;
 const KEEP_EVENTS = 1000;
@@ -50,6 +53,8 @@ export class Bench {
   started = $state.raw<Started | null>(null);
   events = $state.raw<EventShape[]>([]);
   latest = $state(0);
+  job = $state.raw<JobNow | null>(null);
+  askedAt = 0;
   problem = $state("");
   busy = $state("");
   signals = new Rolling();
@@ -59,6 +64,7 @@ export class Bench {
   listen(): () => void {
     return follow("/bench/live", {
       state: (data) => this.take(data as StationNow),
+      job: (data) => this.takeJob(data as JobNow),
       begin: (data) => {
         this.started = data as Started;
         this.signals = new Rolling();
@@ -79,7 +85,28 @@ export class Bench {
   take(now: StationNow): void {
     this.now = now;
     this.heard = Date.now();
-    if (now.trial && now.trial.key !== this.record) this.record = now.trial.key;
+    if (now.trial && now.trial.key !== this.record) {
+      this.record = now.trial.key;
+      this.job = null; // what is told of the new trial's comes after its state
+    }
+  }
+
+  takeJob(job: JobNow): void {
+    if (this.job && job.version < this.job.version) return; // an answer overtaken by the stream
+    this.job = job;
+    this.askedAt = performance.now() - job.thinking_s * 1000;
+  }
+
+  /** Do the next thing in the job; what is wrong with a call is said in `problem`. */
+  async decide(tool: string, given: Record<string, unknown>): Promise<boolean> {
+    this.problem = "";
+    try {
+      this.takeJob(await post<JobNow>("/bench/job/decide", { observation_id: this.job?.observation_id ?? 0, tool, arguments: given }));
+      return true;
+    } catch (error) {
+      this.problem = error instanceof Refused ? error.message : String(error);
+      return false;
+    }
   }
 
   get key(): string {
