@@ -79,7 +79,9 @@ def test_the_bench_goes_on_while_an_agent_thinks_and_charges_the_time_once(
     for seen, proposed in zip(told[::2], told[1::2], strict=True):
         assert (seen.kind, proposed.kind) == (Kind.OBSERVED, Kind.PROPOSED)
         thought_s = float(proposed.body["think_s"])  # type: ignore[arg-type]
-        assert 3.0 <= thought_s <= 3.0 + 3 * run.LOOK_S  # the clock's, not what the agent says of itself
+        assert (
+            3.0 <= thought_s < 300.0
+        )  # the clock's, which runs on until the answer is there, not the agent's 999
         assert (
             thought_s <= (proposed.t_ns - seen.t_ns) / 1e9 < thought_s + 1.0
         )  # charged once, and a long tick ends it
