@@ -22,13 +22,13 @@ from rig.core.errors import UsageError
 from rig.core.event import Event, Json, Kind, Severity
 from rig.core.person import Behaviour, Fixture
 from rig.core.watch import Guard
-from rig.trial.parts import Mode, Parts, Why
+from rig.trial.oversight import Oversight
+from rig.trial.parts import Parts, Why
 from rig.trial.phases import Here, Phase
 from rig.trial.skills import from_skin_m, here_of
 from safety_monitor.gate import Authorisation, authorise, decide
-from safety_monitor.interlock import Motion, Signal, State, advance, signal_of
-from safety_monitor.rule import ACTUATING, Response
-from safety_monitor.verdict import Verdict
+from safety_monitor.interlock import Motion, Signal, State
+from safety_monitor.rule import Response
 
 PERSON_NS = nanoseconds(0.1)  # between two looks of the person while the arm moves
 MOMENT_NS = nanoseconds(0.001)
@@ -50,7 +50,7 @@ class Rig:
         self.snapshot: Snapshot = parts.backend.read(0)
         self.seen: Snapshot = self.snapshot  # what the agent was last shown
         self.setpoints: FloatArray = parts.backend.setpoints
-        self.interlock = State.DISARMED
+        self.oversight = Oversight(parts.monitor, parts.mode, self.log)
         self.heard: list[str] = []
         self.noticed: list[str] = []
         self.handset: dict[str, float] = {}  # set by somebody at the bedside, not carried out yet
@@ -74,16 +74,6 @@ class Rig:
         """Whether the trial's time limit has been reached."""
         return self.t_ns >= self._parts.limit_ns
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the interlock has tripped for good."""
-        return self.interlock is State.STOPPED
-
-    @property
-    def enforcing(self) -> bool:
-        """Whether the monitor's verdicts are enforced, not only recorded."""
-        return self._parts.mode is Mode.GUARD
-
     def take_news(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return what was heard and noticed since the last call."""
         news = tuple(self.heard), tuple(self.noticed)
@@ -102,10 +92,9 @@ class Rig:
         """
         self._behave(self._parts.person.begin())
         self.declare({})
-        tested = self._parts.monitor.arm()
-        self.log(Kind.ARMED, "monitor", rules=tested.rules, always_known=list(tested.always_known))
+        self.oversight.arm()
         self.rest(SETTLING_NS)  # every sensor has measured the person before anybody decides
-        self.signal(Signal.ARM)
+        self.oversight.signal(Signal.ARM)
 
     def advance(self, phase: Phase, motion: Motion = Motion.ORDINARY, enforce: bool = True) -> Why:
         """Run a phase until it ends or something cuts it short.
@@ -126,7 +115,9 @@ class Rig:
                 phase, done = rest.finer(self.setpoints, self.bench.tick_ns), 0
             rows = phase.rows[done : done + self._stretch_ticks(phase.period_ns)]
             plan = self._plan(rows, phase.period_ns)
-            decision = decide(plan, self._parts.envelope, self.interlock, self.setpoints, self.t_ns, motion)
+            decision = decide(
+                plan, self._parts.envelope, self.oversight.state, self.setpoints, self.t_ns, motion
+            )
             if decision.passed is None:
                 self.log(
                     Kind.AUTHORISED, "gate", Severity.WARNING, allowed=False, reasons=list(decision.reasons)
@@ -268,7 +259,7 @@ class Rig:
         self.log(Kind.SEEN, "rig", severity, **found.body)
         return found.sighting
 
-    # --- intents, monitor, responses -----------------------------------------------------------
+    # --- intents, and what the monitor says -----------------------------------------------------------
 
     @property
     def here(self) -> Here:
@@ -291,11 +282,13 @@ class Rig:
 
         In shadow nothing is forbidden but what the interlock and the envelope forbid.
         """
-        self.review()
-        answer = authorise(self.interlock, motion, self._parts.monitor.preview(self._intending(intents)))
+        self.oversight.review(self.near_person)
+        answer = authorise(
+            self.oversight.state, motion, self._parts.monitor.preview(self._intending(intents))
+        )
         self.declare(intents)
         self.rest(self._tick_ns(), enforce=False)
-        return answer if self.enforcing else Authorisation(True, answer.reasons, answer.verdicts)
+        return answer if self.oversight.enforcing else Authorisation(True, answer.reasons, answer.verdicts)
 
     def forbidden(self, intents: Mapping[str, float], motion: Motion) -> tuple[str, ...]:
         """Ask whether something may begin; where it may not, record why and return it in words."""
@@ -303,7 +296,7 @@ class Rig:
         if answer.allowed:
             return ()
         for verdict in answer.verdicts:
-            self.intervene(verdict)
+            self.oversight.intervene(verdict)
         self.declare({})
         return answer.reasons
 
@@ -313,7 +306,7 @@ class Rig:
         for phase in phases:
             lease_ns = self.t_ns + len(phase.rows) * phase.period_ns
             plan = Plan(self.bench.actuators, self.t_ns, phase.period_ns, phase.rows, lease_ns)
-            decision = decide(plan, self._parts.envelope, self.interlock, previous, self.t_ns, motion)
+            decision = decide(plan, self._parts.envelope, self.oversight.state, previous, self.t_ns, motion)
             if decision.passed is None:
                 return decision.reasons
             previous = phase.rows[-1]
@@ -329,64 +322,17 @@ class Rig:
         return Snapshot(now.layout, t_ns, values, sampled_ns, now.quality)
 
     def _verdicts(self) -> bool:
-        """Record what changed at this tick; return whether the motion must be cut short."""
-        for verdict in self._parts.monitor.changes():
-            broken = verdict.holds is not True
-            self.log(
-                Kind.VERDICT, "monitor", Severity.WARNING if broken else Severity.INFO,
-                rule=verdict.rule.id, holds=verdict.holds, margin=_number(verdict.margin), unit=verdict.unit,
-                values={k: _number(v) for k, v in verdict.values.items()},
-                ages_s={k: _number(v) for k, v in verdict.ages_s.items()},
-            )  # fmt: skip
-            if broken and self.enforcing:
-                self.noticed.append(f"alarm: {verdict.rule.sentence}")
-                if verdict.response is Response.CALL:
-                    self.intervene(verdict)
-                    self.call("urgent", f"monitor: {verdict.rule.id}", by="monitor")
-        if not self.enforcing:
-            return False
-        before = self.interlock
-        self.review()
-        return self.interlock is not before and self.interlock is not State.ARMED
-
-    def odd_samples(self) -> dict[str, Json]:
-        """Return, for every rule that saw any, how many samples came late, twice with another value, out of order."""
-        return {
-            rule: {"late": a.late, "duplicate": a.duplicate, "disordered": a.disordered}
-            for rule, a in self._parts.monitor.arrivals_by_rule().items()
-            if a.late or a.duplicate or a.disordered
-        }
-
-    def review(self) -> None:
-        """Let the latched verdicts move the interlock; in shadow they never do.
-
-        A retreat that is asked for where the rig is already away from the person is complete at once.
-        """
-        if not self.enforcing:
-            return
-        self.signal(signal_of(self._parts.monitor.verdicts(), self._parts.monitor.rules.order))
-        if self.interlock is State.RETRACT and not self.near_person():
-            self.signal(Signal.RETRACTED)
-
-    def signal(self, signal: Signal) -> None:
-        """Move the interlock."""
-        self.interlock = advance(self.interlock, signal)
-
-    def strongest(self) -> Verdict | None:
-        """Return the broken rule whose response wins, or None when all actuating rules hold."""
-        broken = [
-            v for v in self._parts.monitor.verdicts() if v.holds is not True and v.response in ACTUATING
-        ]
-        order = self._parts.monitor.rules.order
-        return min(broken, key=lambda v: order.index(v.response), default=None)
-
-    def intervene(self, verdict: Verdict) -> None:
-        """Record that a rule changes what would have happened."""
-        self.log(
-            Kind.INTERVENED, "monitor", Severity.CRITICAL if self.stopped else Severity.WARNING,
-            rule=verdict.rule.id, response=verdict.response.value, state=self.interlock.value,
-            criterion=verdict.rule.protects, reason=verdict.rule.sentence,
-        )  # fmt: skip
+        """Act on what changed at this tick; return whether the motion must be cut short."""
+        for verdict in self.oversight.changes():
+            if not self.oversight.enforcing:
+                continue
+            self.noticed.append(f"alarm: {verdict.rule.sentence}")
+            if verdict.response is Response.CALL:
+                self.oversight.intervene(verdict)
+                self.call("urgent", f"monitor: {verdict.rule.id}", by="monitor")
+        before = self.oversight.state
+        self.oversight.review(self.near_person)
+        return self.oversight.state not in (before, State.ARMED)
 
     # --- keeping still -------------------------------------------------------------------------
 
@@ -433,8 +379,3 @@ class Rig:
 def _holds(guard: Guard, snapshot: Snapshot) -> bool:
     value = snapshot.value(guard.channel)
     return not guard.below < value < guard.above
-
-
-def _number(value: float | None) -> float | None:
-    """Return a number fit for strict JSON: NaN and infinities become null."""
-    return None if value is None or not np.isfinite(value) else float(value)

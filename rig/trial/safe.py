@@ -110,10 +110,10 @@ def respond(rig: Rig, cut: Cut | None) -> str:
         rig: The rig.
         cut: The skill that was cut short, None when nothing was moving.
     """
-    verdict = rig.strongest()
+    verdict = rig.oversight.strongest()
     if verdict is None:
         return "the monitor cleared again before anything had to be done"
-    rig.intervene(verdict)
+    rig.oversight.intervene(verdict)
     rig.declare({})
     if verdict.response is Response.RETRACT:
         if rig.near_person():
@@ -122,8 +122,8 @@ def respond(rig: Rig, cut: Cut | None) -> str:
             _reverse(rig, cut)
         elif (back := skills.drawn_in(rig.here)) is not None:
             retreat(rig, back)
-        rig.signal(Signal.RETRACTED)
-        rig.review()
+        rig.oversight.signal(Signal.RETRACTED)
+        rig.oversight.review(rig.near_person)
     return f"{verdict.response.value}: {verdict.rule.sentence}"
 
 

@@ -217,7 +217,7 @@ class Session:
                 Kind.TRIAL_ENDED, "rig", Severity.CRITICAL if ending is Ending.ABORTED else Severity.INFO,
                 ending=ending.value, reason=reason, elapsed_s=seconds(rig.t_ns), ticks=rig.ticks,
                 **({"model": self._spent.json()} if self._spent.calls else {}),
-                **({"odd_samples": odd} if (odd := rig.odd_samples()) else {}),
+                **({"odd_samples": odd} if (odd := rig.oversight.odd_samples()) else {}),
             )  # fmt: skip
             self.result = TrialResult(self.folder, ending, reason, seconds(rig.t_ns), rig.ticks)
         return self.result
@@ -230,7 +230,7 @@ class Session:
         rig = self._rig
         if isinstance(action, Finish):
             return Ending.FINISHED, action.summary
-        if rig.stopped:
+        if rig.oversight.stopped:
             return Ending.STOPPED, effect.message
         if rig.out_of_time:
             return Ending.TIME_LIMIT, f"the limit of {self._item.length.limit_s:g} s was reached"
