@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from analysis.facts import TrialFacts, facts_of
 from analysis.recorded_rules import same_rules
@@ -120,9 +121,13 @@ def configuration_of(record: Record) -> Mapping[str, Json]:
     return configuration if isinstance(configuration, Mapping) else {}
 
 
+_MAY_DIFFER: Final = ("agent", "monitor", "instructions")
+"""Fields in which trials of one task differ by design; a scenario's own notes stand in the task's file too."""
+
+
 def _circumstances(record: Record) -> str:
     """Return what two trials of one task must have in common to be counted together."""
-    shared = {k: v for k, v in configuration_of(record).items() if k not in ("agent", "monitor")}
+    shared = {k: v for k, v in configuration_of(record).items() if k not in _MAY_DIFFER}
     return json.dumps(shared, sort_keys=True)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis import hazards
+from analysis import hazards, twins
 from analysis.facts import TrialFacts, facts_of
 from analysis.grade import grade
 from analysis.hazards import PairKind, Viewed, carry_ns, view
@@ -15,7 +15,7 @@ from analysis.runup import Course, Run
 from analysis.timeliness import Timeliness, timeliness
 from analysis.twins import find_twins, parted_early
 from rig.core.errors import RecordError, UsageError
-from rig.core.event import Kind
+from rig.core.event import Json, Kind
 from rig.core.record import Record, read
 from safety_monitor.alarms import Alarm
 from safety_monitor.rule import Response
@@ -144,6 +144,20 @@ def test_nothing_to_score_is_not_assessed(
 def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the same trial"):
         find_twins(some(tmp_path, (QUIET, "guard"), (QUIET, "guard")))
+
+
+@pytest.mark.parametrize(("field", "mixed"), [("instructions", False), ("task", True)])
+def test_only_what_a_scenario_says_of_itself_may_differ_within_a_task(
+    field: str, mixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = twins.configuration_of
+
+    def told_otherwise(record: Record) -> dict[str, Json]:
+        differs = facts_of(record).item == QUIET[0]
+        return {**plain(record), **({field: "otherwise"} if differs else {})}
+
+    monkeypatch.setattr(twins, "configuration_of", told_otherwise)
+    assert (2 in find_twins(records()).configurations.values()) is mixed
 
 
 def test_trials_of_other_circumstances_are_pooled_only_on_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
