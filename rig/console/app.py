@@ -23,6 +23,7 @@ from rig.console.audit import Audit
 from rig.console.bench_state import NotNow
 from rig.console.campaigns import Campaigns
 from rig.console.guard import Guard
+from rig.console.holders import Holders
 from rig.console.reviewing import Reviewing
 from rig.console.settings import Settings
 from rig.console.shelf import Shelf, without_paths
@@ -38,14 +39,15 @@ def create(settings: Settings) -> FastAPI:
     """Return the application for one start."""
     shelf = Shelf(settings.runs, settings.cache)
     audit = Audit(settings.runs)
-    station = Station(settings.bench, settings.runs, audit) if settings.bench else None
+    holders = Holders()
+    station = Station(settings.bench, settings.runs, audit, holders) if settings.bench else None
     parts = Parts(
         settings=settings,
         shelf=shelf,
         reviews=Reviewing(shelf, settings.cache),
         audit=audit,
         station=station,
-        campaigns=Campaigns(settings.runs, settings.plans or settings.runs, audit),
+        campaigns=Campaigns(settings.runs, settings.plans or settings.runs, audit, holders),
     )
 
     @asynccontextmanager

@@ -4,7 +4,7 @@ import math
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
 from rig.agents.catalogue import check_agent
 from rig.agents.human import NAME as HUMAN
@@ -28,10 +28,13 @@ from rig.console.bench_shapes import (
     TaskChoice,
 )
 from rig.console.live import live
+from rig.console.pictures import KINDS
 from rig.console.station import Station
 from rig.console.web import REFUSALS, Shared, Somebody, needs
+from rig.core.bench import BenchSpec, load_bench
 from rig.core.errors import UsageError
 from rig.trial.attended import Did
+from rig.trial.devices import drawable
 from rig.trial.spec import TrialSpec
 from rig.trial.think import ThinkMode
 from tasks.suite import load_item, load_task, task_names
@@ -83,9 +86,27 @@ def choices(person: Operator, bench: Bench) -> Choices:
                 goal=task.file.goal,
                 lengths=list(task.file.length),
                 scenarios=list(task.file.scenario),
+                drawable=_drawable(load_bench(task.bench(bench.bench.name))),
             )
         )
     return Choices(tasks=found, agents=["careful", "hasty", "refuse", "planted(1)", HUMAN])
+
+
+def _drawable(bench: BenchSpec) -> bool:
+    try:
+        drawable(bench)
+    except UsageError:
+        return False
+    return True
+
+
+@router.get("/camera/{name}", response_class=Response)
+def camera(name: str, person: Watcher, bench: Bench) -> Response:
+    """Give the newest frame of a camera of the trial under way, as it is recorded."""
+    frame = bench.running.frames.get(name) if bench.running else None
+    if frame is None or frame.format not in KINDS:
+        raise HTTPException(404, "There is no frame of such a camera.")
+    return Response(frame.data, media_type=KINDS[frame.format], headers={"cache-control": "no-store"})
 
 
 @router.post("/control")
@@ -140,7 +161,8 @@ def start(wanted: Start, person: Operator, bench: Bench, parts: Shared) -> Stati
     item = load_item(wanted.item)
     spec = TrialSpec(
         item=item.key, agent=wanted.agent, bench=bench.bench.name, monitor=wanted.monitor, seed=wanted.seed,
-        repeat=wanted.repeat, think=ThinkMode.REALTIME.value if person_does_it else ThinkMode.CHARGED.value,
+        repeat=wanted.repeat, cameras=wanted.cameras,
+        think=ThinkMode.REALTIME.value if person_does_it else ThinkMode.CHARGED.value,
     )  # fmt: skip
     bench.start(person, wanted.version, spec, math.inf if wanted.pace is None else wanted.pace)
     parts.shelf.look_again()

@@ -52,6 +52,15 @@ class PromptNow(Shape):
     urgent: bool
 
 
+class CameraNow(Shape):
+    """A camera of the trial under way, and its newest frame; None before the first."""
+
+    name: str
+    number: int | None = None
+    t_s: float | None = Field(default=None, description="When the rig had it")
+    exposed_s: float | None = None
+
+
 class TrialNow(Shape):
     """The trial under way."""
 
@@ -67,6 +76,8 @@ class TrialNow(Shape):
     pace: float | None = Field(description="None: as fast as it goes")
     interlock: str
     doing: str
+    rendered: bool = Field(description="Whether every frame is drawn, not only those the agent looks at")
+    cameras: list[CameraNow]
     alarms: list[AlarmNow]
     prompts: list[PromptNow]
 
@@ -156,6 +167,7 @@ class Start(Act):
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0
     repeat: Annotated[int, Field(ge=0, le=100_000)] = 0
     pace: Annotated[float, Field(gt=0, le=1000)] | None = 1.0
+    cameras: Literal["fitted", "rendered"] = "fitted"
 
 
 class Reset(Act):
@@ -198,6 +210,9 @@ class TaskChoice(Shape):
     goal: str
     lengths: list[str]
     scenarios: list[str]
+    drawable: bool = Field(
+        description="Whether what its face camera sees can be drawn and read, frame by frame"
+    )
 
 
 class Choices(Shape):

@@ -7,6 +7,7 @@ from pathlib import Path
 from rig.console.access import Person
 from rig.console.bench_shapes import (
     AlarmNow,
+    CameraNow,
     CheckLine,
     Gauges,
     LastTrial,
@@ -18,6 +19,9 @@ from rig.console.bench_shapes import (
 )
 from rig.console.shelf import key_of, without_paths
 from rig.console.station import Station
+from rig.console.under_way import UnderWay
+from rig.core.clock import seconds
+from rig.trial.spec import RENDERED
 
 BYTES_PER_HOUR = 600e6
 """What a bench at 1 kHz with a hundred channels writes, generously."""
@@ -73,6 +77,7 @@ def _trial(bench: Station, runs: Path) -> TrialNow | None:
         key=key_of(runs, running.folder), item=spec.item, agent=spec.agent, monitor=spec.monitor, seed=spec.seed,
         by=running.by, nominal_s=running.nominal_s, limit_s=running.limit_s, t_s=running.t_s,
         pace=running.pace if math.isfinite(running.pace) else None, interlock=standing.interlock, doing=standing.doing,
+        rendered=spec.cameras == RENDERED, cameras=[_camera(name, running) for name in running.cameras],
         alarms=[
             AlarmNow(rule=a.rule, response=a.response, text=a.text, since_s=a.since_s, unknown=a.unknown)
             for a in list(standing.alarms.values())
@@ -81,6 +86,15 @@ def _trial(bench: Station, runs: Path) -> TrialNow | None:
             PromptNow(seq=p.seq, t_s=p.t_s, text=p.text, urgent=p.urgent) for p in list(standing.prompts.values())
         ],
     )  # fmt: skip
+
+
+def _camera(name: str, running: UnderWay) -> CameraNow:
+    frame = running.frames.get(name)
+    if frame is None:
+        return CameraNow(name=name)
+    return CameraNow(
+        name=name, number=frame.number, t_s=seconds(frame.t_ns), exposed_s=seconds(frame.exposed_ns)
+    )
 
 
 def _gauges(bench: Station, runs: Path) -> Gauges:

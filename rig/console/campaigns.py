@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from rig.campaign.storage import FILE as LEDGER
 from rig.console.access import Person
 from rig.console.audit import Audit
 from rig.console.bench_state import NotNow
+from rig.console.holders import Holders
 from rig.core.errors import RunError, UsageError
 
 EARLY_S = 20.0
@@ -42,6 +44,7 @@ class Offer:
         missing: What it would have to say before it could be registered.
         begun: Whether its folder is there: a start goes on with it.
         problem: Why it cannot be started from here; empty where it can.
+        benches: Names of the benches it runs on.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Offer:
     missing: tuple[str, ...]
     begun: bool
     problem: str
+    benches: frozenset[str] = frozenset()
 
 
 class Campaigns:
@@ -60,10 +64,12 @@ class Campaigns:
         runs: Folder of records; a campaign's folder is in it and has the name of its plan file.
         plans: Folder of plans.
         audit: Where it is written down who starts and stops them.
+        holders: Who else uses benches here.
     """
 
-    def __init__(self, runs: Path, plans: Path, audit: Audit) -> None:
-        self._runs, self._plans, self._audit = runs, plans, audit
+    def __init__(self, runs: Path, plans: Path, audit: Audit, holders: Holders) -> None:
+        self._runs, self._plans, self._audit, self._holders = runs, plans, audit, holders
+        holders.add(self.held)
         self._lock = threading.Lock()
         self._ours: dict[Path, subprocess.Popen[bytes]] = {}
         self._known: dict[Path, tuple[int, Offer]] = {}
@@ -77,6 +83,19 @@ class Campaigns:
         """Return whether a campaign started here still runs; it does before there is a ledger to say so."""
         process = self._ours.get(folder)
         return process is not None and process.poll() is None
+
+    def held(self) -> Mapping[str, str]:
+        """Return the benches that campaigns run on now, as far as plans and ledgers say."""
+        held: dict[str, str] = {}
+        for folder in self.folders():
+            if not self.at_work(folder) and coordinator_of(folder) is None:
+                continue
+            plan = self._plans / f"{folder.name}.toml"
+            benches = self._offer(plan).benches if plan.is_file() else frozenset[str]()
+            if not benches and (status := self.status(folder)) is not None:
+                benches = frozenset(lease.spec.bench for lease in status.leases)
+            held |= dict.fromkeys(benches, f"campaign {folder.name} runs on it")
+        return held
 
     def status(self, folder: Path) -> CampaignStatus | None:
         """Return how a campaign stands, None while its ledger cannot be read."""
@@ -108,7 +127,7 @@ class Campaigns:
 
         Raises:
             UsageError: If there is no such plan, or the command refuses it; in the command's words.
-            NotNow: If it is being run already.
+            NotNow: If it is being run already, or somebody holds a bench it runs on.
         """
         plan = next((path for path in self._plans.glob("*.toml") if path.stem == name), None)
         if plan is None:
@@ -117,7 +136,7 @@ class Campaigns:
         if offer.problem:
             raise UsageError(f"{plan.name}: {offer.problem}")
         folder = self._runs / name
-        with self._lock:
+        with self._lock, self._holders.free_of_others(offer.benches, self.held):
             if coordinator_of(folder) is not None:
                 raise NotNow(f"{name} is being run already")
             self._audit.note(person, "campaign", "started", plan=name, exploratory=exploratory)
@@ -197,4 +216,5 @@ def _laid_out(path: Path) -> Offer:
     moves = any(cell.embodiment == PHYSICAL for cell in trials.cells)
     why = "it moves hardware: run it from the command line, beside the bench" if moves else ""
     job_s = sum(trials.cells[cell].nominal_s for cell in trials.cell.tolist())
-    return Offer(path.stem, plan.text, len(trials), job_s, plan.missing(), False, why)
+    benches = frozenset(cell.spec.bench for cell in trials.cells)
+    return Offer(path.stem, plan.text, len(trials), job_s, plan.missing(), False, why, benches)

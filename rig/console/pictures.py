@@ -11,7 +11,7 @@ from rig.core.errors import RecordError, UsageError
 from rig.core.record import Record
 from rig.core.record.images import LARGEST, MESSAGE_TYPE, parts_of
 
-_KINDS = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
+KINDS = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
 
 
 def cameras(record: Record) -> tuple[str, ...]:
@@ -67,8 +67,8 @@ class Pictures:
             there = make_reader(file).iter_messages([f"/{camera}"], starting_at=t_ns, ending_at=t_ns)
             for _, _, message in there:
                 data, word = parts_of(message.data)
-                if word.lower() in _KINDS and len(data) <= LARGEST:
-                    return data, _KINDS[word.lower()]
+                if word.lower() in KINDS and len(data) <= LARGEST:
+                    return data, KINDS[word.lower()]
         raise RecordError(f"{path}: picture {number} of {camera} is not a JPEG, PNG or WebP picture")
 
     def _find(self, camera: str) -> list[tuple[int, Path]]:

@@ -17,6 +17,7 @@ from rig.console.access import Person
 from rig.console.audit import Audit
 from rig.console.bench_state import NotNow, State, Stopped, latched
 from rig.console.control import Control
+from rig.console.holders import Holders
 from rig.console.process import STOP_ACK_S, Said, TrialProcess
 from rig.console.seat import Asked, Briefed, Decided
 from rig.console.under_way import UnderWay, under_way
@@ -38,9 +39,10 @@ class Station:
         news: Goes up with every change that a page shows.
     """
 
-    def __init__(self, bench: str, runs: Path, audit: Audit) -> None:
+    def __init__(self, bench: str, runs: Path, audit: Audit, holders: Holders) -> None:
         self.bench = load_bench(bench)
-        self._runs, self._audit = runs, audit
+        self._runs, self._audit, self._holders = runs, audit, holders
+        holders.add(self.held)
         self._lock = threading.RLock()
         self.version = self.news = 0
         self.busy = ""
@@ -76,6 +78,12 @@ class Station:
     def unfit(self) -> Mapping[str, str]:
         """Tasks this bench cannot bear, and why, as far as is known since it was armed."""
         return self._process.unfit if self._process else {}
+
+    def held(self) -> Mapping[str, str]:
+        """Return the bench where trials of this console hold it: not idle, or busy, or stopped and not reset."""
+        if self.state is State.IDLE and not self.busy:
+            return {}
+        return {self.bench.name: f"at this console it is {self.busy or self.state.value}"}
 
     def seen(self, person: Person) -> None:
         """Note that the page of a person is there."""
@@ -134,7 +142,8 @@ class Station:
             self.control.demand(person)
             if self.state in (State.ARMED, State.RUNNING) or self.busy:
                 raise NotNow(f"the bench is {self.busy or self.state.value}; a preflight needs it idle")
-            self.busy = "being examined"
+            with self._holders.free_of_others([self.bench.name], self.held):
+                self.busy = "being examined"
             self._touch()
         try:
             report = preflight.examined(self.bench.name, self._runs)
@@ -172,7 +181,7 @@ class Station:
         """Make ready, task by task: a trial of a task that is ready starts at once.
 
         Raises:
-            NotNow: If the preflight is not signed, or has run out.
+            NotNow: If the preflight is not signed, or has run out, or a campaign runs on the bench.
             UsageError: If there is no task of the name to begin with.
         """
         tasks = task_names()
@@ -183,9 +192,10 @@ class Station:
             self._ask(person, version, State.IDLE)
             if not self.examination.stands:
                 raise NotNow("the preflight is not signed, or its signature has run out")
-            self._audit.note(person, "arm", "done")
-            self._process = TrialProcess(tasks, self.bench.name, self._hear, self._process_gone)
-            self.state, self.problem = State.ARMED, ""
+            with self._holders.free_of_others([self.bench.name], self.held):
+                self._audit.note(person, "arm", "done")
+                self._process = TrialProcess(tasks, self.bench.name, self._hear, self._process_gone)
+                self.state, self.problem = State.ARMED, ""
             self._touch()
 
     def disarm(self, person: Person, version: int) -> None:
@@ -374,12 +384,13 @@ class Station:
 
     def _follow(self, trial: UnderWay) -> None:
         """Keep what stands in a trial up to date, and mind whether anybody is in control of it."""
-        for events in trial.news():
+        for events, frames in trial.news():
             if self.running is not trial:
                 return
-            if events:
+            if events or frames:
                 with self._lock:
                     trial.standing.take(events)
+                    trial.frames = {**trial.frames, **frames}
                     self.news += 1
             if self.control.lost:
                 self._lost()

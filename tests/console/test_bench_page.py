@@ -8,6 +8,7 @@ from rig.console import control, preflight
 from rig.console.access import Role
 from rig.core.event import Kind
 from rig.core.record import read, records_under
+from tests import graphics
 from tests.console import serving
 
 ANNA, BEN = "Anna Example", "Ben Example"
@@ -221,3 +222,20 @@ def test_a_person_does_the_job_at_the_page_and_the_record_says_who(people, conso
     assert [tool for tool, _ in proposed] == ["say", "wait_until", "stop", "finish"]
     assert all(think_s > 0 for tool, think_s in proposed), "thinking is timed"
     assert record.manifest["key"]["think"] == "realtime"
+
+
+def test_the_camera_is_live_where_every_frame_is_drawn(people, console, known):
+    graphics.needed()
+    page = people(console).enter(Role.TECHNICIAN, ANNA)
+    take_control(page)
+    arm(page, ANNA)
+    page.get_by_label("Cameras").select_option("rendered")
+    start(page, seed=12)
+    camera = page.locator(".livecam img")
+    camera.wait_for()
+    first = camera.get_attribute("alt")
+    page.wait_for_function("seen => document.querySelector('.livecam img')?.alt !== seen", arg=first)
+    assert page.evaluate("document.querySelector('.livecam img').naturalWidth") > 100
+    serving.shot(page, "bench-camera")
+    stop_and_reset(page)
+    page.get_by_role("button", name="Let go").click()

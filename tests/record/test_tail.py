@@ -6,6 +6,7 @@ import pytest
 from rig.core.channel import joined
 from rig.core.errors import RecordError, UsageError
 from rig.core.record import Tail, read
+from tests.record import test_images as pictures
 from tests.record.making import LAYOUT, MS, ended, said, short_record, ticks, wait_until, writer
 
 
@@ -75,3 +76,18 @@ def test_there_is_nothing_to_follow_without_a_record(tmp_path):
         tail.events()
     with pytest.raises(UsageError, match="not a trial record"):
         tail.ticks()
+
+
+def test_of_frames_the_newest_of_each_camera_is_given_once(tmp_path):
+    tail = Tail(tmp_path / "r")
+    with pictures.writer(tmp_path / "r") as record:
+        assert tail.images() == {}
+        for k in range(6):
+            record.image(pictures.shot(k))
+            record.telemetry(ticks(33, first=k * 33))
+        record.image(pictures.shot(3, "bed"))
+        record.close(ended())
+    found = tail.images()
+    assert {name: image.number for name, image in found.items()} == {"face": 5, "bed": 3}
+    assert found["face"].data == pictures.shot(5).data
+    assert tail.images() == {}

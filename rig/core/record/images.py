@@ -19,7 +19,7 @@ from rig.core.errors import RecordError, UsageError
 from rig.core.event import Json
 from rig.core.record import foxglove
 from rig.core.record.foxglove import BYTES, HEAD, Message, text, timestamp
-from rig.core.record.walk import DamagedChunk, unpack, walk
+from rig.core.record.walk import ChunkRef, DamagedChunk, unpack, walk
 
 SCHEMA_ID = 3
 FIRST_ID = 3  # MCAP channel of the first camera; the others follow
@@ -159,7 +159,22 @@ def images_in(
     Raises:
         RecordError: If a chunk is damaged, or a message is not what its schema says.
     """
-    for ref in walk(data).chunks:
+    yield from images_of(path, data, walk(data).chunks, cameras, epoch_utc_ns)
+
+
+def images_of(
+    path: Path,
+    data: bytes | memoryview,
+    chunks: Sequence[ChunkRef],
+    cameras: Sequence[Stream],
+    epoch_utc_ns: int,
+) -> Iterator[Image]:
+    """Give the frames in some chunks of a segment; chunks of anything else are passed over.
+
+    Raises:
+        RecordError: If a chunk is damaged, or a message is not what its schema says.
+    """
+    for ref in chunks:
         if not FIRST_ID <= ref.channel < FIRST_ID + len(cameras):
             continue
         try:

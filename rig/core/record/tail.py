@@ -1,6 +1,7 @@
 """Following a record while it is written: the live view reads what the reader of tomorrow reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rig.core.channel import Trace, joined
@@ -9,10 +10,11 @@ from rig.core.event import Kind
 from rig.core.record import chain, manifest, telemetry
 from rig.core.record.chain import StoredEvent
 from rig.core.record.files import mapped, read_bytes
+from rig.core.record.images import Image, images_of
 from rig.core.record.manifest import Manifest
 from rig.core.record.reader import must_be_record
 from rig.core.record.segment import file_name
-from rig.core.record.walk import walk
+from rig.core.record.walk import ChunkRef, walk
 
 
 class Tail:
@@ -26,7 +28,7 @@ class Tail:
         self.folder = Path(folder)
         self._about: Manifest | None = None
         self._position, self._seq, self._head = 0, 0, ""
-        self._number, self._offset = 0, 0
+        self._ticks, self._images = _Place(), _Place()
         self.ended = False
 
     @property
@@ -77,18 +79,48 @@ class Tail:
         about = self.about
         columns, layout = telemetry.choose(about.layout, channels)
         where = telemetry.Where(about.trial_id, about.layout, about.epoch_utc_ns, whole=False)
-        parts: list[Trace] = []
-        while (path := self.folder / file_name(self._number)).exists():
+        parts = [
+            telemetry.whole([telemetry.Piece(path, data, ref) for ref in chunks], where, columns, layout)
+            for path, data, chunks in self._ticks.news(self.folder)
+        ]
+        return joined(parts, layout)
+
+    def images(self) -> Mapping[str, Image]:
+        """Return the newest frame of every camera of which any has come since the last call.
+
+        Raises:
+            UsageError: If there is no record yet.
+            RecordError: If the telemetry is damaged.
+        """
+        cameras, epoch_utc_ns = self.about.cameras, self.about.epoch_utc_ns
+        newest: dict[str, Image] = {}
+        for path, data, chunks in self._images.news(self.folder) if cameras else ():
+            newest |= {i.camera: i for i in images_of(path, data, chunks, cameras, epoch_utc_ns)}
+        return newest
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far the segments have been read.
+
+    Attributes:
+        number: Of the segment.
+        offset: Of the first byte in it that has not been taken.
+    """
+
+    number: int = 0
+    offset: int = 0
+
+    def news(self, folder: Path) -> Iterator[tuple[Path, memoryview, Sequence[ChunkRef]]]:
+        """Give the chunks that have been written since, segment by segment."""
+        while (path := folder / file_name(self.number)).exists():
             data = mapped(path)
-            found = walk(data, self._offset)
-            pieces = [telemetry.Piece(path, data, ref) for ref in found.chunks]
-            if found.chunks and not found.finished and found.chunks[-1].channel == 0:
-                pieces.pop()  # its index is not written yet: it is next time's
-                self._offset = found.chunks[-1].at
-            else:
-                self._offset = found.good_bytes
-            parts.append(telemetry.whole(pieces, where, columns, layout))
+            found = walk(data, self.offset)
+            chunks, self.offset = found.chunks, found.good_bytes
+            if chunks and not found.finished and chunks[-1].channel == 0:  # its index is not written yet
+                self.offset = chunks[-1].at
+                chunks = chunks[:-1]
+            yield path, data, chunks
             if not found.finished:
                 break
-            self._number, self._offset = self._number + 1, 0
-        return joined(parts, layout)
+            self.number, self.offset = self.number + 1, 0

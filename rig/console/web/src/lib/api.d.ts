@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/bench/camera/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Camera
+         * @description Give the newest frame of a camera of the trial under way, as it is recorded.
+         */
+        get: operations["camera_api_bench_camera__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bench/choices": {
         parameters: {
             query?: never;
@@ -1100,6 +1120,23 @@ export interface components {
             entries: components["schemas"]["AuditLine"][];
             /** Total */
             total: number;
+        };
+        /**
+         * CameraNow
+         * @description A camera of the trial under way, and its newest frame; None before the first.
+         */
+        CameraNow: {
+            /** Exposed S */
+            exposed_s?: number | null;
+            /** Name */
+            name: string;
+            /** Number */
+            number?: number | null;
+            /**
+             * T S
+             * @description When the rig had it
+             */
+            t_s?: number | null;
         };
         /**
          * CampaignLine
@@ -2261,6 +2298,12 @@ export interface components {
         Start: {
             /** Agent */
             agent: string;
+            /**
+             * Cameras
+             * @default fitted
+             * @enum {string}
+             */
+            cameras: "fitted" | "rendered";
             /** Item */
             item: string;
             /**
@@ -2433,6 +2476,11 @@ export interface components {
          * @description A task that may be run here.
          */
         TaskChoice: {
+            /**
+             * Drawable
+             * @description Whether what its face camera sees can be drawn and read, frame by frame
+             */
+            drawable: boolean;
             /** Goal */
             goal: string;
             /** Lengths */
@@ -2571,6 +2619,8 @@ export interface components {
             alarms: components["schemas"]["AlarmNow"][];
             /** By */
             by: string;
+            /** Cameras */
+            cameras: components["schemas"]["CameraNow"][];
             /** Doing */
             doing: string;
             /** Interlock */
@@ -2592,6 +2642,11 @@ export interface components {
             pace: number | null;
             /** Prompts */
             prompts: components["schemas"]["PromptNow"][];
+            /**
+             * Rendered
+             * @description Whether every frame is drawn, not only those the agent looks at
+             */
+            rendered: boolean;
             /** Seed */
             seed: number;
             /** T S */
@@ -2927,6 +2982,70 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    camera_api_bench_camera__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What was asked for cannot be done; the answer says why */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not now; the answer says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
             };
         };
     };
