@@ -60,6 +60,11 @@ class Watched:
         """The least kappa that would have interrupted it."""
         return float(self.needed.min()) if len(self.needed) else np.inf
 
+    @property
+    def least_at_s(self) -> float:
+        """Trial time at which that kappa would have; NaN in a trial without ticks."""
+        return seconds(int(self.t_ns[self.needed.argmin()])) if len(self.needed) else np.nan
+
 
 def predictor_of(rule: Rule) -> tuple[Ahead, float]:
     """Return what a rule predicts and the limit it looks out for.
@@ -176,13 +181,24 @@ def _at(kappa: float, w: Watched, rule: Rule) -> Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """The moment of a harmless trial that lets kappa be no larger: an alarm there is the first to come."""
+
+    item: str
+    agent: str
+    seed: int
+    t_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A kappa for a task, and what it rests on: trials by item, and their hours."""
+    """A kappa for a task, and what it rests on: trials by item, their hours, and the moment that decides it."""
 
     calibration: Calibration
     budget_per_h: float
     hours: float
     least: float
+    binding: Binding
     items: tuple[str, ...]
     agents: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -202,8 +218,11 @@ def calibrate_on(trials: Sequence[Watched], budget_per_h: float) -> Calibrated:
     hours = sum(w.trial.duration_s for w in calm) / 3600.0
     allowed = budget_per_h * hours / len(calm)
     least = [w.least for w in calm]
+    found = calibrate(least, allowed)
+    w = calm[least.index(found.kappa)]
+    binding = Binding(w.facts.item, w.facts.key.agent, w.facts.key.seed, w.least_at_s)
     return Calibrated(
-        calibration=calibrate(least, allowed), budget_per_h=budget_per_h, hours=hours, least=min(least),
+        calibration=found, budget_per_h=budget_per_h, hours=hours, least=min(least), binding=binding,
         items=_distinct(w.facts.item for w in calm), agents=_distinct(w.facts.key.agent for w in calm),
         seeds=tuple(sorted({w.facts.key.seed for w in calm})),
     )  # fmt: skip

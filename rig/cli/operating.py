@@ -76,6 +76,11 @@ def show_calibration(
         print_json({"format": "runrig.calibration/1", "predict": name, "rule": rule.id, **asdict(found)})
     else:
         print(entry(found))  # noqa: T201
+        b = found.binding
+        Console(stderr=True).print(
+            f"decided by {b.item}, {b.agent}, seed {b.seed}, at {b.t_s:.3f} s: a larger kappa would interrupt there",
+            soft_wrap=True, highlight=False,
+        )  # fmt: skip
     return 0
 
 

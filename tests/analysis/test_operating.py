@@ -135,6 +135,9 @@ def test_calibration_takes_the_budget_of_a_trial_of_mean_length(seen: Seen) -> N
     assert found.calibration.guaranteed == pytest.approx(0.1), "the second of nineteen, of twenty"
     assert found.calibration.kappa == sorted(w.least for w in many)[1] and found.least == many[0].least
     assert (found.items, found.agents, found.seeds) == ((PLAIN[0],), ("hasty",), (4,))
+    b = found.binding
+    assert (b.item, b.agent, b.seed) == (PLAIN[0], "hasty", 4)
+    assert b.t_s == pytest.approx(calm.t_ns[calm.needed == calm.least][0] / 1e9)
 
 
 def test_too_few_or_no_harmless_trials_are_refused(seen: Seen) -> None:
@@ -175,7 +178,9 @@ def test_a_calibration_prints_the_lines_of_its_entry(
 ) -> None:
     command = ["rules", "calibrate", str(records()), "press", "--rules", str(proposed)]
     assert run([*command, "--budget", "9.5"]) == 0
-    lines = dict(line.split(" = ", 1) for line in capsys.readouterr().out.strip().splitlines())
+    out, told = capsys.readouterr()
+    assert f"decided by {PLAIN[0]}, hasty, seed 4, at " in told
+    lines = dict(line.split(" = ", 1) for line in out.strip().splitlines())
     assert set(lines) == {
         "kappa", "budget_per_h", "trials", "hours", "allowed", "guaranteed", "least", "source",
     }  # fmt: skip

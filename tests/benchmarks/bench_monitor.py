@@ -230,7 +230,9 @@ def replayed_by_rtamt(rules, trace, base):
             spec.declare_var(NAMES[i], "float")
         spec.spec = text.format(":")
         spec.parse()
-        data = {"time": list(range(ticks))} | {NAMES[i]: trace.values[:ticks, i].tolist() for i in variables(text)}
+        data = {"time": list(range(ticks))} | {
+            NAMES[i]: trace.values[:ticks, i].tolist() for i in variables(text)
+        }
         begin = time.process_time_ns()
         spec.evaluate(data)
         total += (time.process_time_ns() - begin) / ticks
