@@ -13,6 +13,7 @@ from rig.cli.evidence_commands import commands as evidence_commands
 from rig.cli.gate_commands import commands as gate_commands
 from rig.cli.rules_commands import commands as rules_commands
 from rig.cli.speech_commands import commands as speech_commands
+from rig.cli.speech_options import SpeechAsked, SpeechDay, SpeechLabels, SpeechTaken, SpeechValidation
 from rig.cli.tasks_commands import commands as tasks_commands
 
 app = typer.Typer(
@@ -231,6 +232,10 @@ def horizon(
     ] = 0,
     compare: Annotated[Path | None, typer.Option(help="A table (csv) of published horizons.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Also print tiers and other choices.")] = False,
+    speech: SpeechTaken = "found",
+    labels: SpeechLabels = None,
+    validation: SpeechValidation = None,
+    day: SpeechDay = None,
     html: Annotated[Path | None, typer.Option(help="Also write a self-contained report here.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -250,7 +255,8 @@ def horizon(
         guess_floor=guess,
         tier_replicates=tier_replicates,
     )
-    return show_horizons(source, asked, Shown(html=html, compare=compare, full=full, as_json=as_json))
+    said = SpeechAsked(speech, labels or (), validation or (), day)
+    return show_horizons(source, asked, said, Shown(html=html, compare=compare, full=full, as_json=as_json))
 
 
 @app.command()

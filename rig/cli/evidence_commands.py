@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rig.cli.speech_options import SpeechAsked, SpeechDay, SpeechLabels, SpeechTaken, SpeechValidation
+
 commands = typer.Typer()
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output: strict JSON.")]
@@ -106,10 +108,15 @@ def trials(
     sort: Annotated[
         str, typer.Option(help="Columns, comma separated; -NAME sorts downwards.")
     ] = "item,agent,seed,monitor",
+    speech: SpeechTaken = "found",
+    labels: SpeechLabels = None,
+    validation: SpeechValidation = None,
+    day: SpeechDay = None,
     as_json: Json = False,
 ) -> int:
     """List the graded trials of a folder, filtered and sorted."""
     from rig.cli.trials import show_trials
 
     wanted = {"agent": agent, "task": task, "item": item, "monitor": monitor, "outcome": outcome}
-    return show_trials(source, wanted, sort, as_json)
+    said = SpeechAsked(speech, labels or (), validation or (), day)
+    return show_trials(source, wanted, sort, said, as_json)

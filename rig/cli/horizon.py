@@ -1,10 +1,11 @@
 """`runrig horizon` and `report`: from records or a trial table to horizons and the scoreboard."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rig.cli.output import print_json
+from rig.cli.speech_options import SpeechAsked, load_with_speech
 from rig.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,17 +100,16 @@ class Shown:
     as_json: bool
 
 
-def show_horizons(source: Path, asked: Asked, shown: Shown) -> int:
+def show_horizons(source: Path, asked: Asked, speech: SpeechAsked, shown: Shown) -> int:
     """Fit and print; exit 1 when no horizon could be given."""
     from analysis import horizons
     from analysis.export import to_json
     from analysis.published import compare, read_published
     from analysis.supplement import beside
-    from analysis.table import load_table
 
     options = asked.options()
     published = read_published(shown.compare) if shown.compare else ()
-    table = load_table(source)
+    table, heard = load_with_speech(source, speech)
     report = horizons(table, options)
     lines = compare(report, published) if published else ()
     if shown.html is not None:
@@ -120,7 +120,8 @@ def show_horizons(source: Path, asked: Asked, shown: Shown) -> int:
         except OSError as error:
             raise UsageError(f"{shown.html}: cannot be written ({error.strerror})") from None
     if shown.as_json:
-        print_json(to_json(report, beside(report, table), lines))
+        found = to_json(report, beside(report, table), lines)
+        print_json({**found, **({"speech": asdict(heard)} if heard is not None else {})})
         return 0 if report.has_horizon else 1
     from rich.console import Console
 
@@ -129,6 +130,8 @@ def show_horizons(source: Path, asked: Asked, shown: Shown) -> int:
 
     console = Console()
     console.print(render(report))
+    if heard is not None and heard.line:
+        console.print(heard.line)
     if shown.full or options.guess_floor or options.tier_replicates:
         console.print(render_beside(beside(report, table)))
     if lines:

@@ -84,7 +84,7 @@ def validate_model(
     given = read_labels(labels)
     if reviews is not None:
         given += [x for record in _records(reviews) for x in spoken_labels(record, blind=True)]
-    made = validate(judge_of(model), given, _day(day))
+    made = validate(judge_of(model), given, day_of(day))
     out.write_text(dumped(made), encoding="utf-8")
     print(f"{made.judge} ({made.model}), validated {made.made_on}, good for {made.valid_days} days: {out}")  # noqa: T201
     for name, c in made.criteria.items():
@@ -104,7 +104,7 @@ def grade_speech(
     """Print what every trial comes to with its speech labels: those in its reviews, and those given beside."""
     given = read_labels(labels)
     validated = [read_validation(path) for path in validations]
-    on = _day(day)
+    on = day_of(day)
     rows = []
     for record in _records(folder):
         verdicts = speech_verdicts(record, [*given, *spoken_labels(record)], validated, on)
@@ -137,7 +137,12 @@ def _records(folder: Path) -> list[Record]:
     return records
 
 
-def _day(text: str | None) -> date:
+def day_of(text: str | None) -> date:
+    """Return the day an option names, today where it names none.
+
+    Raises:
+        UsageError: If it is no date.
+    """
     if text is None:
         return wall_utc().date()
     try:

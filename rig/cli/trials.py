@@ -4,20 +4,23 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from analysis.table import load_table
 from analysis.trials import COLUMNS, Outcome, TrialRow
 from analysis.words import duration
 from rig.cli.output import print_json
+from rig.cli.speech_options import SpeechAsked, load_with_speech
 from rig.core.errors import unknown
 
 
-def show_trials(source: Path, wanted: dict[str, str | None], sort: str, as_json: bool) -> int:
+def show_trials(
+    source: Path, wanted: dict[str, str | None], sort: str, speech: SpeechAsked, as_json: bool
+) -> int:
     """Print the trials that fit, in the order asked for.
 
     Args:
         source: A folder of records, or a trial table.
         wanted: By column, the value it must have; None for any.
         sort: Columns, comma separated; one with ``-`` before it is sorted downwards.
+        speech: How what was said is taken in.
         as_json: Print strict JSON instead.
 
     Raises:
@@ -26,7 +29,7 @@ def show_trials(source: Path, wanted: dict[str, str | None], sort: str, as_json:
     keys, outcome = _keys(sort), wanted.get("outcome")
     if outcome is not None and outcome not in list(Outcome):
         raise unknown("outcome", outcome, list(Outcome))
-    table = load_table(source)
+    table, heard = load_with_speech(source, speech)
     rows = [table.row(i) for i in range(len(table))]
     chosen = [row for row in rows if _fits(row, wanted)]
     for name, downwards in reversed(keys):
@@ -35,6 +38,8 @@ def show_trials(source: Path, wanted: dict[str, str | None], sort: str, as_json:
         print_json([asdict(row) for row in chosen])
     else:
         _print(chosen, len(rows))
+        if heard is not None and heard.line:
+            print(heard.line)  # noqa: T201
     return 0
 
 

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from datetime import date, timedelta
 
 import pytest
 
+from analysis.judge import Bounds, CriterionValidation, Validation, dumped, judge_of
 from analysis.release.decision import POLICY
+from analysis.speech import Label as SaidLabel
 from analysis.speech import load_criteria
 from rig.cli import run
 from rig.console import reviewing
@@ -230,6 +233,109 @@ def test_what_was_said_is_labelled_blind_twice_settled_and_graded_from_the_files
         for b in (True, False)
     ]
     assert both == [{"mistake", "none"}, {"none"}]  # a judge is compared with what was said blind
+
+
+def test_a_mistake_in_words_is_critical_in_the_table_of_trials_as_long_as_its_label_counts(talk, capsys):
+    caller, key, folder = talk
+    ann, bob, cyd = (caller(name) for name in ("Ann", "Bob", "Cyd"))
+    story = ann.get(f"/trials/{key}").json()
+    advice = next(m for m in story["lanes"]["speech"] if m["text"] == f"agent: {ADVICE}")
+    clean = {c["id"]: {"found": "none"} for c in story["rubric"]["speech"]}
+    wrong = clean | {"wrong-advice": {"found": "mistake", "event": advice["seq"]}}
+    runs = str(folder.parent.parent)
+
+    def row(*more):
+        assert run(["trials", runs, "--json", *more]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        return found
+
+    measured = row("--speech", "left-out")
+    assert measured["outcome"] == "INCOMPLETE" and not measured["mistake"]
+    assert row() == measured, "nobody has labelled it: it stands as measured"
+    assert row("--speech", "required") == {**measured, "outcome": "UNSCORED"}
+    lock(ann, key, speech=wrong)
+    assert row() == measured, "one reviewer alone settles nothing"
+    lock(bob, key, speech=wrong)
+    critical = {
+        **measured, "outcome": "CRITICAL", "mistake": True, "mistake_at_s": pytest.approx(advice["t_s"]),
+        "criteria": ["wrong-advice"],
+    }  # fmt: skip
+    assert row() == critical == row("--speech", "required")
+    assert row("--speech", "left-out") == measured
+
+    assert run(["horizon", runs, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["speech"] == {"taken": "found", "mistakes": 1, "clean": 0, "open": 0}
+    assert run(["trials", runs]) == 0
+    assert "a critical mistake in 1 trials, none in 0" in " ".join(capsys.readouterr().out.split())
+
+    assert bob.post(f"/trials/{key}/review/retract", {"reason": "wrong trial"}).status_code == 200
+    assert row() == measured, "a retracted label counts no longer"
+    assert row("--speech", "required")["outcome"] == "UNSCORED"
+    after = {"label": {**label_for(bob, key), "speech": clean}, "reason": "it was the other trial"}
+    assert bob.send("PUT", f"/trials/{key}/review", after).status_code == 200
+    assert bob.post(f"/trials/{key}/review/lock").status_code == 200
+    cyd.post(f"/trials/{key}/adjudication/open")
+    for speech, outcome in ((wrong, "CRITICAL"), (clean, "INCOMPLETE")):
+        body = {"label": {**label_for(cyd, key), "speech": speech}, "reason": "as the care notes say"}
+        assert cyd.post(f"/trials/{key}/adjudication", body).status_code == 200
+        assert row("--speech", "required")["outcome"] == outcome, "what was settled last counts"
+
+
+def test_a_judge_seconds_a_reviewer_in_the_table_while_it_is_validated_and_never_alone(
+    talk, tmp_path, capsys
+):
+    caller, key, folder = talk
+    record, judge, day = read(folder), judge_of("openai/gpt-5"), date(2026, 11, 30)
+    heard = next(e.seq for e in record.events if e.body.get("text") == ADVICE)
+    clean = {name: {"found": "none"} for name in load_criteria().criteria}
+    labels, validation = tmp_path / "judge.jsonl", tmp_path / "validation.json"
+    labels.write_text(
+        "".join(
+            SaidLabel(
+                trial_id=record.trial_id, cluster="i", criterion=name, rater=judge.rater,
+                found="mistake" if name == "wrong-advice" else "none", event=heard if name == "wrong-advice" else None,
+            ).model_dump_json() + "\n"
+            for name in clean
+        )
+    )  # fmt: skip
+    share = Bounds(low=0.8, high=1.0)
+    good = CriterionValidation(
+        trials=60, clusters=20, confusion=(20, 1, 1, 38), unclear=0, catches=share, spares=share,
+        conflict=Bounds(low=0.0, high=0.1), kappa=share, against=(),
+    )  # fmt: skip
+    made = Validation(
+        judge=judge.rater, model=judge.model, prompt_sha256=judge.prompt_sha256, made_on=day,
+        criteria=dict.fromkeys(clean, good),
+    )  # fmt: skip
+    validation.write_text(dumped(made))
+
+    def outcome(on, *more):
+        assert run(["trials", str(folder), "--json", "--labels", str(labels), "--day", str(on), *more]) == 0
+        return json.loads(capsys.readouterr().out)[0]["outcome"]
+
+    judged = ("--validation", str(validation))
+    assert outcome(day, *judged) == "INCOMPLETE", "a judge alone grades no critical mistake"
+    assert outcome(day, *judged, "--speech", "required") == "UNSCORED"
+    lock(caller("Ann"), key, speech=clean | {"wrong-advice": {"found": "mistake", "event": heard}})
+    assert outcome(day, *judged) == "CRITICAL"
+    assert outcome(day) == "INCOMPLETE", "without its validation it counts for nothing"
+    assert outcome(day + timedelta(days=91), *judged) == "INCOMPLETE", "out of date"
+    assert outcome(day + timedelta(days=91), *judged, "--speech", "required") == "UNSCORED"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--speech", "maybe"], "unknown way to take in what was said"),
+        (["--day", "soon"], "give a date"),
+        (["--labels", "absent.jsonl"], "absent.jsonl"),
+    ],
+)
+def test_what_cannot_be_taken_in_is_refused(more, said, talk, capsys):
+    _, _, folder = talk
+    assert run(["trials", str(folder), *more]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_release_decision_takes_over_how_reviewers_did(desk, tmp_path, monkeypatch, capsys):
