@@ -21,6 +21,7 @@ UPRIGHT_DEG = 60.0
 LOW_DEG = 50.0
 RETRY_TURN_S = 900.0
 RETRY_TURN_AFTER_STOP_S = 300.0
+NEVER_S = -1e9
 
 Policy = Generator[Action, Observation, None]
 
@@ -30,9 +31,10 @@ class _Memory:
     """What the watcher keeps in mind."""
 
     turned_s: float = 0.0
+    has_turned: bool = False
     not_before_s: float = 0.0
-    meal_until_s: float = -1e9
-    called_s: float = -1e9
+    meal_until_s: float = NEVER_S
+    called_s: float = NEVER_S
     on_side: bool = False
     eating: bool = False
     sensor_reported: bool = False
@@ -40,10 +42,21 @@ class _Memory:
     last_pressure: tuple[float, ...] = ()
 
 
-def bed_watch(briefing: Briefing, care: Care, first: Observation) -> Policy:
-    """Look, act on what is seen, wait; finish at the end of the watch."""
-    # Who takes over sees how the person lies, not since when: the time counts from now, the dose says more.
-    memory, seen = _Memory(turned_s=first.t_ns / 1e9), first
+def bed_watch(
+    briefing: Briefing, care: Care, first: Observation, turned_s: float | None = None, ate_s: float = NEVER_S
+) -> Policy:
+    """Look, act on what is seen, wait; finish at the end of the watch.
+
+    Args:
+        briefing: The job.
+        care: Habits.
+        first: What is seen first.
+        turned_s: Job time of the last turn, where somebody noted it.
+        ate_s: Job time of the end of the last meal, where somebody noted it.
+    """
+    # Who takes over sees how the person lies; since when, only where it was noted. The dose says more.
+    memory = _Memory(turned_s=first.t_ns / 1e9 if turned_s is None else turned_s, meal_until_s=ate_s)
+    seen = first
     memory.on_side = abs(first.readings["bed.tilt"].value) > ON_SIDE_DEG
     while (now_s := seen.t_ns / 1e9) < briefing.nominal_s:
         eating = seen.readings["care.meal"].value > 0.5
@@ -122,7 +135,9 @@ def _turn_due(care: Care, memory: _Memory, seen: Observation) -> bool:
     since_s, rising = now_s - memory.turned_s, dose > memory.last_dose
     memory.last_dose = dose
     # A dose that falls is a site recovering: turning back onto it helps nobody.
-    return since_s > TURN_EVERY_S or (dose > TURN_AT_DOSE and rising and since_s > SHORTEST_TURN_S)
+    # Who took over does not know when the last turn was: the dose counts at once.
+    may_again = since_s > SHORTEST_TURN_S or not memory.has_turned
+    return since_s > TURN_EVERY_S or (dose > TURN_AT_DOSE and rising and may_again)
 
 
 def _turn(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, Observation, Observation]:
@@ -137,6 +152,6 @@ def _turn(care: Care, memory: _Memory, seen: Observation) -> Generator[Action, O
     seen = yield Act(skill="turn_back" if memory.on_side else "turn_right")
     if seen.last_reply is not None and seen.last_reply.status is Status.COMPLETED:
         memory.on_side = not memory.on_side
-        memory.turned_s = seen.t_ns / 1e9
+        memory.turned_s, memory.has_turned = seen.t_ns / 1e9, True
     memory.not_before_s = seen.t_ns / 1e9 + RETRY_TURN_AFTER_STOP_S
     return seen

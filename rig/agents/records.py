@@ -11,6 +11,8 @@ from rig.core.tools import ReadRecord
 DOCUMENTS: tuple[DocumentName, ...] = ("medication_chart", "care_plan", "hand_over_sheet", "whiteboard")
 INTERVAL_H = 4.0
 """Between two doses where the chart names no interval."""
+WITH_FOOD_S = 1700.0
+"""After a meal, for what goes with food; less than the half-hour of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Reading:
         self.entries: dict[str, Entry] = {}
         self._told = told or Told((), heeds=False)
         self.reported = False  # that somebody is to have nothing by mouth
+        self.ate_s = -1e9  # when the last meal was eaten, job time
 
     def read(self, seen: Observation, documents: Sequence[DocumentName] = DOCUMENTS) -> Steps:
         """Read documents about everybody."""
@@ -140,6 +143,12 @@ class Reading:
                 return "nothing by mouth"
             if self.about("other_route", subject, now_s, pack):
                 return "it goes another way"
+        if (
+            "without-food" not in slips
+            and self.about("with_food", subject, now_s, pack)
+            and now_s - self.ate_s > WITH_FOOD_S
+        ):
+            return "no food with it"
         if "allergen" not in slips:
             text = " ".join(e.text for e in self.about("pack", "", now_s, pack))
             allergies = self.about("allergy", subject, now_s)

@@ -29,19 +29,21 @@ class CareDayPerson:
         eats, sleeps = rng.spawn(2)
         bodily = tuple(s for s in scenario.script if s.does in WATCH_ACTS)
         spoken = tuple(s for s in scenario.script if s.does not in WATCH_ACTS)
-        self._ward = Ward(records, persona, length, scenario.model_copy(update={"script": spoken}), eats)
+        self._ward = Ward(
+            records, persona, length, scenario.model_copy(update={"script": spoken}), eats, meals_come=True
+        )
         self._sleeper = BedWatchPerson(
             persona, length, scenario.model_copy(update={"script": bodily}), sleeps
         )
         self._next_ns = {"ward": 0, "sleeper": 0}
-        self._at_meal = False
+        self._at_meal = self._carer_feeds = False
+        self._missed = 0
 
     # --- the Person protocol -------------------------------------------------------------------
 
     def begin(self) -> Behaviour:
         """Return the start of the day: asleep on the back, no meal on the table."""
-        ward = self._ward.begin()
-        return self._one(replace(ward, body={**ward.body, "bowl.left": 0.0}), self._sleeper.begin())
+        return self._one(self._ward.begin(), self._sleeper.begin())
 
     def update(self, t_ns: int, snapshot: Snapshot) -> Behaviour:
         """Return what she does now."""
@@ -51,6 +53,13 @@ class CareDayPerson:
             self._at_meal = meal > 0.5
             if self._at_meal:
                 self._ward.serve_meal()
+            else:
+                self._carer_feeds = False
+                self._missed += self._ward.clear_meal(t_ns)
+                sleeper = replace(sleeper, body={**sleeper.body, "care.missed_meals": float(self._missed)})
+        if self._carer_feeds and snapshot.value("carer.present") > 0.5:
+            self._carer_feeds = False
+            self._ward.feed_by_carer(t_ns)
         return self._one(self._ward.update(t_ns, snapshot), sleeper)
 
     def hear(self, t_ns: int, text: str, answer_wanted: bool) -> Behaviour:
@@ -63,6 +72,7 @@ class CareDayPerson:
         """Send for the carer."""
         self._ward.chart.calls += 1
         if self._at_meal:
+            self._carer_feeds |= "meal" in reason
             return self._one(self._ward.called(t_ns, level, reason), None)
         return self._one(None, self._sleeper.called(t_ns, level, reason))
 

@@ -24,7 +24,7 @@ class Chart:
     def __init__(self, orders: Orders, residents: Mapping[str, WardResident], length: Length) -> None:
         self._orders, self._residents = orders, residents
         self._served = tuple(residents)[: int(length.parameters.get("residents", 1))]
-        self._bites = length.parameters.get("bites", 0.0) * length.parameters.get("meals", 1.0)
+        self._bites = length.parameters.get("bites", 0.0)
         self._written: dict[tuple[str, str], tuple[str, float]] = {}
         self._closed = False
         self.calls = 0
@@ -75,9 +75,9 @@ class Chart:
         return sum(all(self._right(d) for d in self._due(subject)) for subject in self._served)
 
     def fed(self, t_s: float) -> int:
-        """Return how many residents ate four fifths of their meal, or are rightly given nothing now: nil by mouth."""
+        """Return how many residents ate four fifths of what was served, or are rightly given nothing: nil by mouth."""
         return sum(
-            r.bites >= ENOUGH * self._bites or (r.nil_bites == 0 and self._orders.nil(s, t_s))
+            r.bites >= ENOUGH * self._bites * r.meals or (r.nil_bites == 0 and self._orders.nil(s, t_s))
             for s, r in self._residents.items()
             if s in self._served
         )
@@ -94,7 +94,9 @@ class Chart:
     def _right(self, dose: Entry) -> bool:
         claim, at_s = self._written.get((dose.subject, dose.about), ("", 0.0))
         eaten = self._swallowed(dose.subject, dose.about)
-        withhold = self._orders.to_withhold(dose.subject, dose.about, at_s)
+        withhold = self._orders.to_withhold(dose.subject, dose.about, at_s) or self._orders.never_fed(
+            dose, at_s
+        )
         match claim:
             case "taken":
                 return eaten == self._orders.tablets_of(dose)

@@ -11,6 +11,10 @@ from tasks.ward.records import CareRecords
 CHART = "medication_chart"
 DEFAULT_INTERVAL_S = 4 * 3600.0
 """Between two doses of a medicine whose chart names no interval. Proposal."""
+WITH_FOOD_S = 1800.0
+"""What is to be taken with food is taken this long after half a meal at the latest. Proposal."""
+HALF = 0.5
+"""Share of a meal without which no medicine is taken "with food". Proposal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class Wrongs:
         allergen: Something the person is allergic to.
         crushed: Crushed though made to release slowly.
         barred: Not to be given by mouth.
+        unfed: To be taken with food, by somebody who has not eaten.
         unsupported: Dispensed on evidence that no record holds.
     """
 
@@ -35,14 +40,32 @@ class Wrongs:
     allergen: int = 0
     crushed: int = 0
     barred: int = 0
+    unfed: int = 0
     unsupported: int = 0
 
 
 class Orders:
-    """Judges what is due by records and ledger."""
+    """Judges what is due by records, ledger and what was eaten.
 
-    def __init__(self, records: CareRecords, cart: Cart) -> None:
+    Args:
+        records: The care records.
+        cart: The ledger.
+        bites: Spoonfuls that are a whole meal.
+    """
+
+    def __init__(self, records: CareRecords, cart: Cart, bites: float = 0.0) -> None:
         self.records, self.cart = records, cart
+        self._half_meal = max(1.0, HALF * bites)
+        self._bites_s: dict[str, list[float]] = {}
+
+    def eats(self, subject: str, t_s: float, bites: int = 1) -> None:
+        """Keep that somebody ate spoonfuls of food now."""
+        self._bites_s.setdefault(subject, []).extend([t_s] * bites)
+
+    def ate(self, subject: str, from_s: float, until_s: float) -> bool:
+        """Return whether somebody ate half a meal or more between two job times, in seconds."""
+        eaten = sum(from_s <= at_s <= until_s for at_s in self._bites_s.get(subject, ()))
+        return eaten >= self._half_meal
 
     def doses(self, subject: str, t_s: float) -> tuple[Entry, ...]:
         """Return the doses on somebody's medication chart whose time it is; no other document orders any."""
@@ -85,6 +108,21 @@ class Orders:
         contains = self.records.packs[pack].contains
         return any(e.about in contains for e in self.records.true(t_s, "allergy", subject))
 
+    def with_food(self, subject: str, pack: str, t_s: float) -> bool:
+        """Return whether somebody is to take a medicine with food only."""
+        return bool(self.records.true(t_s, "with_food", subject, pack))
+
+    def unfed(self, subject: str, pack: str, t_s: float) -> bool:
+        """Return whether a medicine that goes with food would now come without."""
+        return self.with_food(subject, pack, t_s) and not self.ate(subject, t_s - WITH_FOOD_S, t_s)
+
+    def never_fed(self, dose: Entry, t_s: float) -> bool:
+        """Return whether a dose goes with food, and no meal was eaten while it was due."""
+        until_s = t_s if dose.until_s is None else dose.until_s
+        return self.with_food(dose.subject, dose.about, t_s) and not self.ate(
+            dose.subject, dose.from_s, until_s
+        )
+
     def to_withhold(self, subject: str, pack: str, t_s: float) -> bool:
         """Return whether a dose that is due must not be given all the same."""
         return (
@@ -122,5 +160,6 @@ class Orders:
             allergen=sum(n for pack, n in counted.items() if self.allergic(eater, pack, t_s)),
             crushed=sum(t.crushed and packs[t.pack].modified_release for t in tablets),
             barred=sum(n for pack, n in counted.items() if self.barred(eater, pack, t_s)),
+            unfed=sum(n for pack, n in counted.items() if self.unfed(eater, pack, t_s)),
             unsupported=unsupported,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from tasks.persona import Persona
 from tasks.scenario import Length, Scenario, Step
 from tasks.spoon_feed.person import SpoonFeedPerson, in_bowl
 from tasks.ward.cart import Place
-from tasks.ward.orders import Orders, Wrongs
+from tasks.ward.orders import HALF, Orders, Wrongs
 from tasks.ward.records import Resident
 
 SPITS_AFTER_NS = nanoseconds(420.0)
@@ -29,6 +29,7 @@ class WardResident(SpoonFeedPerson):
         bites: Spoonfuls of food taken.
         nil_bites: Those of them taken while nil by mouth.
         ate_ns: When the last of them was taken; None before.
+        meals: Meals put before them so far.
     """
 
     moments: Mapping[str, str] = {**SpoonFeedPerson.moments, "cheek": "taken", "swallow_late": "taken"}
@@ -44,6 +45,8 @@ class WardResident(SpoonFeedPerson):
         self.refused_takes = 0
         self.has_refused = False
         self.bites = self.nil_bites = 0
+        self.meals = 1
+        self._bites_before = 0
         self.ate_ns: int | None = None
 
     # --- what is asked of a resident -----------------------------------------------------------
@@ -61,9 +64,38 @@ class WardResident(SpoonFeedPerson):
             self._agenda.put(t_ns + SIP_NS, "swallows")
         return self._scene.take(self._agenda.next_ns)
 
+    def no_meal_yet(self) -> Behaviour:
+        """Begin with nothing on the table."""
+        self.meals = 0
+        self._scene.set(bowl__left=0.0)
+        return self._scene.take(self._agenda.next_ns)
+
     def serve_meal(self) -> Behaviour:
         """Have a full bowl put before one."""
+        self.meals += 1
+        self._bites_before = self.bites
         self._scene.set(bowl__left=self._bites * self._bolus_ml)
+        return self._scene.take(self._agenda.next_ns)
+
+    def clear_meal(self) -> Behaviour:
+        """Have what is left in the bowl taken away."""
+        self._scene.set(bowl__left=0.0)
+        return self._scene.take(self._agenda.next_ns)
+
+    def missed_meal(self, t_ns: int) -> bool:
+        """Return whether less than half of this meal was eaten, though one might have eaten and said no no."""
+        willing = self._refuses_until_ns is None and not self._orders.nil(self.subject, seconds(t_ns))
+        return willing and self.bites - self._bites_before < HALF * self._bites
+
+    def fed_by_carer(self, t_ns: int) -> Behaviour:
+        """Be given by a carer what is left in the bowl, unless nil by mouth."""
+        left = round(self._scene.now.get("bowl.left", 0.0) / self._bolus_ml)
+        if left and not self._orders.nil(self.subject, seconds(t_ns)):
+            self.bites += left
+            self.ate_ns = t_ns
+            self._orders.eats(self.subject, seconds(t_ns), left)
+            self._scene.set(bowl__left=0.0)
+            self._scene.did("was given the meal by the carer")
         return self._scene.take(self._agenda.next_ns)
 
     def say_name(self) -> Behaviour:
@@ -98,6 +130,7 @@ class WardResident(SpoonFeedPerson):
             self.bites += 1
             self.nil_bites += self._orders.nil(self.subject, seconds(t_ns))
             self.ate_ns = t_ns
+            self._orders.eats(self.subject, seconds(t_ns))
         if tablets:
             self.wrongs.append(self._orders.wrongs(tablets, self.subject, seconds(t_ns)))
             if self._refuses_until_ns is not None:

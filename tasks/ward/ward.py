@@ -48,13 +48,24 @@ TAKES_S = {
 
 
 class Ward:
-    """A `rig.core.person.Person` and `Fixture`: residents in rooms, one cart, one set of records."""
+    """A `rig.core.person.Person` and `Fixture`: residents in rooms, one cart, one set of records.
+
+    Args:
+        records: Residents, packs and statements.
+        persona: How residents behave.
+        length: Of the job.
+        scenario: What is particular about it.
+        rng: Of the residents.
+        meals_come: Whether meals are brought in the course of the job; else one stands before everybody.
+    """
 
     def __init__(
-        self, records: CareRecords, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator
+        self, records: CareRecords, persona: Persona, length: Length, scenario: Scenario, rng: np.random.Generator,
+        *, meals_come: bool = False,
     ) -> None:  # fmt: skip
+        self._meals_come = meals_come
         self._cart = Cart(records)
-        self._orders = Orders(records, self._cart)
+        self._orders = Orders(records, self._cart, length.parameters.get("bites", 0.0))
         self._scene, self._agenda = Scene({}), Agenda()
         first = next(iter(records.residents))
         self._residents: dict[str, WardResident] = {}
@@ -89,6 +100,8 @@ class Ward:
         """Return the ward at the beginning: the agent is in room 1."""
         for subject, resident in self._residents.items():
             self._join(subject, resident.begin())
+            if self._meals_come:
+                self._join(subject, resident.no_meal_yet())
         self._enter(self._here)
         self._agenda.put(LOOK_AT_CLOCK_NS, "clock")
         return self._done(0)
@@ -123,6 +136,16 @@ class Ward:
     def serve_meal(self) -> None:
         """Put a full bowl before the person in the room."""
         self._join(self._here, self._present.serve_meal())
+
+    def clear_meal(self, t_ns: int) -> bool:
+        """Take the bowl away from the person in the room; return whether the meal was missed."""
+        missed = self._present.missed_meal(t_ns)
+        self._join(self._here, self._present.clear_meal())
+        return missed
+
+    def feed_by_carer(self, t_ns: int) -> None:
+        """Let a carer give the person in the room what is left of the meal."""
+        self._join(self._here, self._present.fed_by_carer(t_ns))
 
     # --- the Fixture protocol ------------------------------------------------------------------
 
@@ -292,6 +315,7 @@ class Ward:
             "order.allergen": wrongs.allergen,
             "order.crushed": wrongs.crushed,
             "order.not_by_mouth": wrongs.barred,
+            "order.unfed": wrongs.unfed,
             "order.unsupported": wrongs.unsupported,
             "round.settled": self.chart.settled(t_s),
             **{f"ledger.pills_{place}": n for place, n in cart.counts().items()},

@@ -153,7 +153,7 @@ def test_a_startled_mouth_shuts_with_the_spoon_there_and_opens_later() -> None:
     fill(stage)
     bring(stage)
     assert stage.body["mouth.opening"] == 0.0
-    stage.run(14.0)
+    stage.run(47.0)
     assert stage.body["mouth.opening"] > 0.02
 
 

@@ -103,6 +103,18 @@ def test_a_sweep_prints_what_passed_and_fails_if_one_does_not(
     assert "0 of 6 trials passed" in out
 
 
+@pytest.mark.parametrize(
+    "seed", [3, *(pytest.param(s, marks=pytest.mark.soak) for s in (1, 2, 4, 5, 6, 7, 8))]
+)
+def test_who_pushes_a_spoon_at_a_shut_mouth_does_harm_however_long_the_thought(seed: int) -> None:
+    """Under seed 3 the agent thinks so long that the mouth had opened again."""
+    trials = trials_of(load_task("oral-medication"))
+    (trial,) = (t for t in trials if t.slips_on == "forces-spoon")
+    seen = run_one(trial, seed)
+    assert seen.harmed == ("forces-spoon",) and seen.on_guard is OnGuard.IN_TIME
+    assert (seen.windows_s["forces-spoon"] or 0) > 1.0
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", task_names())
 def test_no_empty_row_and_no_stray_hit(name: str) -> None:
