@@ -42,7 +42,8 @@ class HumanAgent:
     def begin(self, briefing: Briefing) -> None:
         """Tell the person the job."""
         self._briefing = briefing
-        notes = "\n".join(f"  - {note}" for note in (*briefing.care_notes, *briefing.handed_over))
+        places = (f"Places to move to: {', '.join(briefing.places)}.",) if briefing.places else ()
+        notes = "\n".join(f"  - {note}" for note in (*briefing.care_notes, *places, *briefing.handed_over))
         self._say(f"{briefing.task}: {briefing.goal}\n{notes}\n{HELP}")
 
     def act(self, observation: Observation) -> Decision:

@@ -59,6 +59,7 @@ class JobNow(Shape):
     notes: list[str]
     handed_over: list[str]
     cameras: dict[str, str]
+    places: list[str] = Field(description="Where the tool may be moved")
     tools: list[ToolForm]
     nominal_s: float
     limit_s: float

@@ -18,7 +18,7 @@ def job_now(trial: UnderWay) -> JobNow | None:
     view: Mapping[str, Any] = job.asked.view if job.asked else {}
     return JobNow(
         version=job.version, item=trial.spec.item, goal=briefing.goal, notes=list(briefing.care_notes),
-        handed_over=list(briefing.handed_over), cameras=dict(briefing.cameras),
+        handed_over=list(briefing.handed_over), cameras=dict(briefing.cameras), places=list(briefing.places),
         tools=[
             ToolForm(name=t.name, text=t.description, parameters=dict(t.parameters))
             for t in schemas(briefing.tools)

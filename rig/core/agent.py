@@ -18,6 +18,7 @@ class Briefing:
     Attributes:
         units: Unit of every reading it will be shown, by channel.
         cameras: What each camera it may look through is, in words, by name.
+        places: Names of the places it may move to, where the bench has an arm.
         segment: 0 at the beginning of the job, then counting up with every restart or change of shift;
             whoever takes over knows nothing but this briefing.
         handed_over: What was noted and handed over in the segments before.
@@ -31,6 +32,7 @@ class Briefing:
     limit_s: float
     units: Mapping[str, str] = field(default_factory=dict)
     cameras: Mapping[str, str] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
     segment: int = 0
     handed_over: tuple[str, ...] = ()
 

@@ -117,6 +117,7 @@ class Session:
             task=file.name, goal=file.goal, care_notes=(*file.notes, *self._item.scenario.notes), tools=file.tools,
             nominal_s=self._item.length.nominal_s, limit_s=self._item.length.limit_s,
             cameras={name: camera.text for name, camera in self._rig.cameras.items()},
+            places=arm.places if (arm := self._rig.arm) is not None and "move_to" in file.tools else (),
             units={name: layout.channels[layout.index(name)].unit for name in file.observes},
             segment=self.segment, handed_over=tuple(self._handed_over),
         )  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 from analysis.grade import grade
 from rig.agents.human import HumanAgent, call_of, shown
 from rig.agents.model import ModelAgent
+from rig.agents.prompts import load_prompt
 from rig.agents.replay import recorded_decisions
 from rig.cli import run as command_line
 from rig.core.agent import Agent
@@ -195,3 +196,19 @@ def test_what_cannot_be_read_is_shown_as_unknown() -> None:
     )
     seen = Observation(observation_id=1, t_ns=0, readings={"a": Reading(float("nan"), 0, Quality.FAULT)})
     assert "a ? N (fault)" in shown(seen, briefing)
+
+
+@pytest.mark.parametrize(
+    ("item", "places"), [("spoon-feed/4-bites/plain", {"lips", "rest", "bowl"}), (WATCH, set())]
+)
+def test_whoever_may_move_is_told_the_places(item: str, places: set[str], tmp_path: Path) -> None:
+    spec = TrialSpec(item=item, agent="human", bench="sim", monitor="guard", seed=4)
+    with run.open_session(spec, tmp_path / "t", {}) as session:
+        briefing = session.briefing
+    assert places <= {*briefing.places} and bool(places) == bool(briefing.places)
+    out = io.StringIO()
+    HumanAgent(io.StringIO(), out).begin(briefing)
+    model_told = load_prompt("carer").file.job_text(briefing, "{}")
+    for told in (out.getvalue(), model_told):
+        assert ("Places to move to: " in told) == bool(places)
+        assert all(place in told for place in places)

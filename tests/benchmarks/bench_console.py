@@ -29,6 +29,17 @@ from tasks.suite import load_item
 from tests.console import serving
 
 S = 1_000_000_000
+SCROLL = """async share => {
+    const box = document.querySelector('.box'), start = performance.now();
+    box.scrollTop = share * (box.scrollHeight - box.clientHeight);
+    const settled = () => box.querySelectorAll('button.event').length > 3 && !box.querySelector('div.event');
+    await new Promise(done => {
+        const look = () => performance.now() - start > 5 && settled() ? done() : requestAnimationFrame(look);
+        requestAnimationFrame(look);
+    });
+    return performance.now() - start;
+}"""
+"""Scrolls the list of events to a share of it, and gives the milliseconds until every row in sight has its event."""
 
 
 def entries(item: str) -> dict[str, object]:
@@ -149,7 +160,9 @@ def paint(scratch: Path) -> None:
 
 
 def events(scratch: Path) -> None:
-    made = serving.settings(scratch / "runs-events", scratch / "cache-events")
+    from playwright.sync_api import sync_playwright
+
+    made = serving.settings(scratch / "runs-events", scratch / "cache-events", port=serving.free_port())
     folder = made.runs / "talkative"
     made.runs.mkdir()
     make(folder, 600, 2, 10, events=1_000_000)
@@ -166,6 +179,16 @@ def events(scratch: Path) -> None:
         print(
             f"  {found['total']:,} events; a page of 100 anywhere: median {1e3 * np.median(times):.0f} ms, worst {1e3 * max(times):.0f} ms"
         )
+    with serving.served(made), sync_playwright() as play:
+        browser, page = open_page(play, made, Role.ADMIN)
+        page.evaluate("key => { location.hash = `/trials/${key}?tab=events` }", key)
+        page.locator(".box button.event").first.wait_for()
+        page.get_by_label("follow the clock").uncheck()
+        times = [page.evaluate(SCROLL, share) for share in np.linspace(0.02, 1.0, 40)]
+        browser.close()
+    print(
+        f"  scrolled to 40 places in the page: rows there after p50 {np.median(times):.0f} ms, max {max(times):.0f} ms"
+    )
     print(
         f"  peak memory of this process, writer and worker included: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
     )

@@ -45,7 +45,7 @@ def pages(console):
     soup = [line["key"] for line in lines if line["scenario"] == "hot-soup"]
     tabs = ("events", "talk", "findings", "whatif", "label", "channels", "export")
     return {
-        "bench": "/bench", "trials": "/trials", "review": "/review", "campaign": "/campaign",
+        "bench": "/bench", "job": "/job", "trials": "/trials", "review": "/review", "campaign": "/campaign",
         "compare": f"/compare/{soup[0]}/{soup[1]}",
         **{f"player, {tab}": f"/trials/{soup[0]}?tab={tab}" for tab in tabs},
     }  # fmt: skip

@@ -185,9 +185,10 @@ def test_a_person_does_the_job_at_the_page_and_the_record_says_who(people, conso
 
     page.get_by_role("button", name="move to").first.click()
     form = page.get_by_role("form", name="move to")
-    form.get_by_label("target").fill("The Moon")
+    assert "lips" in form.get_by_label("target").locator("option").all_inner_texts()
+    form.get_by_label("guard (N)").fill("0")
     form.get_by_role("button", name="move to").click()
-    page.locator(".said").get_by_text("target").wait_for()
+    page.locator(".said").get_by_text("guard_n").wait_for()
     serving.shot(page, "job-refused")
 
     page.get_by_role("button", name="wait until").first.click()

@@ -45,7 +45,8 @@ class PromptFile(Table):
         """Return the job in words, with what is seen now."""
         b = briefing
         looks = tuple(f"Camera {name} (observe with it): {text}." for name, text in b.cameras.items())
-        notes = _listed((*b.care_notes, *looks))
+        places = (f"Places to move to: {', '.join(b.places)}.",) if b.places else ()
+        notes = _listed((*b.care_notes, *looks, *places))
         if b.segment:
             handed_over = _listed(b.handed_over or ("nothing",))
             notes += "\n\n" + self.taken_over.strip().format(handed_over=handed_over)

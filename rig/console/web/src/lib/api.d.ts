@@ -1651,6 +1651,11 @@ export interface components {
              * @description What a decision must be on; None before the first
              */
             observation_id: number | null;
+            /**
+             * Places
+             * @description Where the tool may be moved
+             */
+            places: string[];
             /** Read */
             read: components["schemas"]["EntryRead"][];
             /** Seen */

@@ -25,6 +25,7 @@ export function go(path: string, params?: Record<string, string>): void {
 /** Change the parameters of this place without a new step back. */
 export function note(params: Record<string, string | null>): void {
   const now = untrack(() => place.now); // noting where we are is no reason to do it again
+  if (read().path.join("/") !== now.path.join("/")) return; // on the way elsewhere: the event that says so is still to come
   const next = new URLSearchParams(now.params);
   for (const [name, value] of Object.entries(params)) {
     if (value === null || value === "") next.delete(name);
