@@ -232,8 +232,11 @@ def stop(scratch: Path, bench: str = "sim", repeats: int = 20) -> None:
         for k in range(repeats):
             start_trial(page, k)
             page.get_by_role("button", name="STOP").click()
-            page.locator(".said").wait_for()
-            safe.append(float(re.search(r"Safe (\d+) ms", page.locator(".said").inner_text())[1]))
+            page.locator(".strip.said").wait_for()
+            said = page.locator(".strip.said").inner_text()
+            if (found := re.search(r"Safe (\d+) ms", said)) is None:
+                print(f"  stop {k}: {said!r}", flush=True)
+            safe.append(float(found[1]) if found else np.inf)
             button.append(
                 page.evaluate(
                     "() => performance.getEntriesByName('runrig-stop-answered').at(-1).startTime"

@@ -77,6 +77,10 @@ def test_two_trials_are_compared_aligned_by_an_event(people, desk, keys):
         "([where, end]) => { const t = document.querySelector(where).innerText; return t > '0:01' && t < end }",
         arg=[clock, end],
     )
+    page.wait_for_timeout(300)
+    assert page.get_by_role("alert").count() == 0, (
+        "the other one was not running yet: nothing to show, nothing wrong"
+    )
     serving.shot(page, "compare")
 
 
