@@ -12,7 +12,7 @@ from rig.core.clock import MonotonicClock, wall_utc
 from rig.core.errors import unknown
 from rig.vision.calibration import SQUARE_M, board_picture, calibrate, load_intrinsics, save_intrinsics
 from rig.vision.extrinsics import load_extrinsics
-from rig.vision.face import CHANNELS, FaceDetector, load_markers
+from rig.vision.face import FaceDetector, load_markers
 from rig.vision.frame import Frame, Inspector, Looks
 from rig.vision.markers import find_tags
 from rig.vision.perceive import overlay
@@ -43,6 +43,7 @@ def calibrate_camera(folder: Path, out: Path) -> int:
 
 def fit_model(bench_name: str, camera: str, frames: int, seed: int, out: Path) -> int:
     """Fit the sensor model of a camera of the scene from rendered frames, and write it."""
+    from rig.trial.eyes import read_off
     from rig.trial.sensor_model import LIGHTS, fit, samples, save, text_of
 
     bench = load_bench(bench_name)
@@ -64,10 +65,11 @@ def fit_model(bench_name: str, camera: str, frames: int, seed: int, out: Path) -
         "Worst",
         title=f"{frames} frames of camera {camera}",
     )
-    for channel in CHANNELS:
+    for channel in read_off(specs[camera]):
         for light in (*LIGHTS, None):
             one = fit([s for s in found if light in (None, s.light)], channel)
-            unit, scale = ("deg", 1.0) if channel == "face.yaw" else ("mm", 1000.0)
+            unit = bench.layout[channel].unit
+            unit, scale = {"m": ("mm", 1000.0), "1": ("", 1.0)}.get(unit, (unit, 1.0))
             table.add_row(
                 channel, "all" if light is None else f"{light:g}", f"{100 * (1 - one.missed):.1f} %",
                 *(f"{scale * v:.2f} {unit}" for v in (one.bias, one.sd, one.worst)),

@@ -145,9 +145,8 @@ class SimBackend:
         self._open()
         return cast(Record, self._plant.world.copy().view(np.recarray)[0])
 
-    def dress(self, data: mujoco.MjData) -> None:
+    def dress(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Place in a copy of the scene what is only there to be seen, for a camera."""
-        model = self._open().model
         for station in self._made.stations:
             if station.dress is not None:
                 station.dress(model, data, self._plant)

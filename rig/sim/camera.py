@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -58,7 +59,7 @@ class View:
     def __init__(
         self, backend: SimBackend, camera: str, width: int, height: int, plates: Sequence[Plate] = ()
     ) -> None:
-        model = _with_plates(backend, plates) if plates else backend.scene.model
+        model = _with_plates(backend, plates) if plates else copy(backend.scene.model)
         names = [model.camera(i).name for i in range(model.ncam)]
         if camera not in names:
             raise unknown("camera", camera, names)
@@ -97,6 +98,18 @@ class View:
         turn = data.cam_xmat[self._camera].reshape(3, 3) @ np.diag([1.0, -1.0, -1.0])
         return turn, data.cam_xpos[self._camera].copy(), float(self._model.cam_fovy[self._camera])
 
+    @property
+    def goes_with(self) -> str | None:
+        """The body the camera is mounted on; None where it stands still."""
+        body = int(self._model.cam_bodyid[self._camera])
+        return str(self._model.body(body).name) if body else None
+
+    def mounted(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rotation and position as `pose` does, in the axes of the body the camera is mounted on."""
+        turn = np.empty(9)
+        mujoco.mju_quat2Mat(turn, self._model.cam_quat[self._camera])
+        return turn.reshape(3, 3) @ np.diag([1.0, -1.0, -1.0]), self._model.cam_pos[self._camera].copy()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -108,7 +121,7 @@ class View:
         Takes about 0.2 s without a graphics card.
         """
         self._data.qpos[:] = self._backend.scene.data.qpos
-        self._backend.dress(self._data)
+        self._backend.dress(self._model, self._data)
         mujoco.mj_forward(self._model, self._data)
         return self._screen.draw(self._data, self._camera)
 

@@ -1,17 +1,17 @@
 """The devices of a bench for one trial: opened, looked at, and where they start."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rig.core.bench import BenchSpec
 from rig.core.camera import CameraSpec
 from rig.core.errors import CannotArm, ConfigError, UsageError
 from rig.offscreen import why_no_graphics
 from rig.sim.backend import SimBackend
+from rig.trial.eyes import read_off, rendered
 from rig.trial.faults import device_faults_of, faults_of, own_faults_of
 from rig.trial.parts import Manikin, Mode, Recorder
-from rig.trial.rendered import RenderedBackend
-from rig.trial.sensor_model import rendered
+from rig.trial.rendered import Eye, RenderedBackend
 from rig.trial.sight import Sight
 from rig.vision.face import CHANNELS
 from safety_monitor.rules import rule_files
@@ -43,7 +43,9 @@ def start_of(item: Item, bench: BenchSpec, hidden: Sequence[str]) -> dict[str, d
     return {kind: {n: v for n, v in start.items() if n in names} for kind, names in kinds.items()}
 
 
-def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str, looked_at: bool = False) -> Manikin:
+def open_bench(
+    bench: BenchSpec, seed: int, item: Item, monitor: str, eyes: Sequence[CameraSpec] = ()
+) -> Manikin:
     """Return the bench's devices, not entered yet.
 
     Args:
@@ -51,7 +53,7 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str, looked_at:
         seed: Of its sensors.
         item: What goes wrong with it.
         monitor: Whether verdicts are enforced.
-        looked_at: Whether what its face camera sees is given by one who looks, and faults of cameras with it.
+        eyes: Cameras whose channels are given by one who looks through them, and faults of cameras with them.
 
     Raises:
         UsageError: If nothing here can drive such a bench.
@@ -62,8 +64,9 @@ def open_bench(bench: BenchSpec, seed: int, item: Item, monitor: str, looked_at:
             raise UsageError(
                 f"{item.key} has faults of wires or devices, which bench {bench.name} does not have"
             )
-        if looked_at:
-            return SimBackend(bench, seed=seed, faults=own_faults_of(item), given=CHANNELS)
+        if eyes:
+            given = [channel for spec in eyes for channel in read_off(spec)]
+            return SimBackend(bench, seed=seed, faults=own_faults_of(item), given=given)
         return SimBackend(bench, seed=seed, faults=faults_of(item, bench))
     if bench.embodiment == "emulated":
         from rig.emulation.backend import EmulatedBackend
@@ -92,45 +95,48 @@ def _physical(bench: BenchSpec) -> Manikin:
     )
 
 
-def drawable(bench: BenchSpec) -> CameraSpec:
-    """Return the camera whose channels can be read off drawn frames.
+def drawable(bench: BenchSpec) -> tuple[CameraSpec, ...]:
+    """Return the cameras whose channels can be read off drawn frames, the one that looks at the face among them.
 
     Raises:
-        UsageError: If the bench has no such camera.
+        UsageError: If the bench has none that looks at the face.
     """
-    fit = [c for c in bench.cameras if c.scene_camera and {*CHANNELS} <= {*c.channels}]
-    if bench.embodiment != "simulated" or not fit:
+    fit = tuple(c for c in bench.cameras if c.scene_camera and read_off(c))
+    if bench.embodiment != "simulated" or not any({*CHANNELS} <= {*c.channels} for c in fit):
         raise UsageError(
             f"bench {bench.name}: has no camera in its scene off which {', '.join(CHANNELS)} are read; "
             f"leave out cameras = rendered"
         )
-    return fit[0]
+    return fit
 
 
-def eye_of(bench: BenchSpec) -> CameraSpec:
-    """Return the camera whose channels are read off drawn frames, after trying whether any can be drawn.
+def eyes_of(bench: BenchSpec) -> tuple[CameraSpec, ...]:
+    """Return the cameras whose channels are read off drawn frames, after trying whether any can be drawn.
 
     Raises:
-        UsageError: If the bench has no such camera.
+        UsageError: If the bench has none that looks at the face.
         CannotArm: If the graphics libraries are missing.
     """
-    eye = drawable(bench)
+    eyes = drawable(bench)
     if (why := why_no_graphics()) is not None:
         raise CannotArm(
             f"no pictures on this machine: the graphics libraries are missing ({why}); install libegl1 and "
             f"libgl1-mesa-dri, or use --cameras fitted"
         )
-    return eye
+    return eyes
 
 
 @contextmanager
 def looked_at(
-    world: SimBackend, spec: CameraSpec, sight: Sight, recorder: Recorder
+    world: SimBackend, specs: Sequence[CameraSpec], sight: Sight, recorder: Recorder
 ) -> Iterator[RenderedBackend]:
-    """Yield a simulated bench whose face camera is drawn and read."""
-    with rendered(world, spec) as camera:
-        eye = sight.eye(spec, sight.drawing(spec, camera.view))
-        yield RenderedBackend(world, spec, eye, camera.detector, recorder)
+    """Yield a simulated bench whose cameras are drawn and read."""
+    with ExitStack() as stack:
+        eyes = []
+        for spec in specs:
+            camera = stack.enter_context(rendered(world, spec))
+            eyes.append(Eye(spec, sight.eye(spec, sight.drawing(spec, camera.view)), camera.detector))
+        yield RenderedBackend(world, eyes, recorder)
 
 
 def world_of(backend: Manikin) -> SimBackend | None:

@@ -28,7 +28,7 @@ from rig.core.record import RecordWriter, trial_id
 from rig.doctor.permit import require_permit
 from rig.kinematics import JOINTS, Kinematics
 from rig.trial.attended import Attendance, Attended, StoppedByPerson
-from rig.trial.devices import drawable, eye_of, looked_at, open_bench, start_of, world_of
+from rig.trial.devices import drawable, eyes_of, looked_at, open_bench, start_of, world_of
 from rig.trial.faults import camera_faults_of
 from rig.trial.parts import Mode, Parts
 from rig.trial.rig import Rig
@@ -195,8 +195,8 @@ def open_session(
     }
     if ticket is not None:
         manifest["wall"] = _admitted(ticket, spec, facts)
-    eye = eye_of(bench) if spec.cameras == RENDERED else None
-    devices = open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor, eye is not None)
+    eyes = eyes_of(bench) if spec.cameras == RENDERED else ()
+    devices = open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor, eyes)
     sight = Sight(bench, MonotonicClock(), camera_faults_of(item, bench), int(seeds[2].generate_state(2)[1]))
     flush_ns = attendance.flush_every_ns if attendance else SIM_FLUSH_NS
     with ExitStack() as stack:
@@ -211,8 +211,8 @@ def open_session(
         stack.callback(backend.make_safe)  # first on the way out, whatever happened
         if (world := world_of(backend)) is not None:
             sight.look_at(world)
-            if eye is not None:
-                backend = stack.enter_context(looked_at(world, eye, sight, record))
+            if eyes:
+                backend = stack.enter_context(looked_at(world, eyes, sight, record))
         backend.place(**start_of(item, bench, backend.starts))
         attended = Attended(backend, record, attendance) if attendance else None
         parts = Parts(

@@ -1,4 +1,4 @@
-"""The sensor model of the face camera, fitted from rendered frames: what campaigns use in place of drawing.
+"""The sensor model of a camera, fitted from rendered frames: what campaigns use in place of drawing.
 
 Rendering costs a fifth of a second a frame on a processor; a model of what is read off the frames costs nothing. It is
 fitted by putting the simulated bench into many poses, drawing each as the camera would see it in different light,
@@ -7,7 +7,6 @@ reading the frames with the code that reads real ones, and comparing with where 
 
 import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,26 +18,40 @@ from rig.core.bench import BenchSpec
 from rig.core.camera import CameraSpec
 from rig.core.clock import Clock, seconds, wall_utc
 from rig.core.errors import UsageError
-from rig.kinematics import JOINTS, Kinematics
+from rig.kinematics import JOINTS, Kinematics, Pose
 from rig.sim.backend import SimBackend
-from rig.sim.camera import Plate, View
-from rig.vision.calibration import Intrinsics
-from rig.vision.extrinsics import load_extrinsics
-from rig.vision.face import CHANNELS, Extrinsics, FaceDetector, Markers, load_markers
-from rig.vision.frame import Frame, Picture
-from rig.vision.markers import tag_picture
-from rig.vision.source import encoded, grainy
+from rig.trial.eyes import read_off, rendered
+from rig.vision.face import CHANNELS
+from rig.vision.frame import Frame
+from rig.vision.source import grainy
 
 LIGHTS = (1.0, 0.7, 0.4, 0.2)
 """Shares of the usual light; at a tenth the camera's own limits end it."""
 BEYOND = (-0.3, 1.6)
 """From inside the mouth to well before it, in shares of the way from the lips to the place in front of them."""
 ASIDE_M, YAW_DEG, OPENING_M = 0.008, 20.0, 0.04
+PLACES, NEAR_M = ("rest", "near_mouth", "lips"), 0.01
+"""Where a tool is looked into: not over the bowl, where the food behind it is told apart from its own by nothing."""
+POURING_DEG, LONGEST_POUR = 40.0, 4000
+"""Tilt of a cup that pours, and for how many ticks of 1 ms at most: some 50 ml."""
+DEPTH_SD_PER_M = 0.004
+"""Noise of a depth sensor over the square of the distance, 1/m: 4 mm at 1 m, 27 mm at 2.6 m. Proposal."""
+EMPTY = 0.2
+"""Share of frames of a wrist camera in which there is nothing."""
 TRUTH: Mapping[str, str] = {
     "face.gap": "truth.gap",
     "face.yaw": "truth.yaw",
     "mouth.opening": "truth.opening",
+    "camera.spill": "truth.spilt_ml",
+    "depth.place": "truth.place",
+    "depth.floor": "truth.on_floor",
 }
+"""The channel of the oracle that says what is true of a channel."""
+FILLED: Mapping[str, tuple[str, float]] = {
+    "camera.load": ("spoon.load", 12.0),
+    "camera.drink": ("cup.filled", 150.0),
+}
+"""What fills the vessel of a channel, and how much at most, ml."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,92 +75,121 @@ class Sample:
     read_s: float
 
 
-@dataclass(slots=True)
-class Rendered:
-    """The face camera of a simulated bench, drawn and read: the same code as for a real one.
-
-    Attributes:
-        view: What is drawn.
-        detector: What is read off it.
-    """
-
-    view: View
-    detector: FaceDetector
-    _lights: tuple[NDArray[np.float32], ...] = field(default=(), init=False)
-
-    def light(self, share: float) -> None:
-        """Dim every light to this share of the usual."""
-        model = self.view.model
-        parts = (
-            model.vis.headlight.ambient,
-            model.vis.headlight.diffuse,
-            model.light_diffuse,
-            model.light_ambient,
-        )
-        if not self._lights:
-            self._lights = tuple(np.array(part) for part in parts)
-        for part, usual in zip(parts, self._lights, strict=True):
-            part[:] = share * usual
-
-
-@contextmanager
-def rendered(backend: SimBackend, spec: CameraSpec, markers: Markers | None = None) -> Iterator[Rendered]:
-    """Yield a camera of a simulated bench with tags in its scene.
-
-    It is where the bench file's `place` says, as for a real camera, or else where the scene has it.
-
-    Raises:
-        UsageError: If it is no camera of the scene, its place has expired, or the graphics libraries are missing.
-        ConfigError: If its place is none.
-    """
-    if spec.scene_camera is None:
-        raise UsageError(f"camera {spec.name} is a device; only cameras of the scene are drawn")
-    markers = markers or load_markers()
-    plates = [
-        Plate(name, t.body, t.side_m, t.at_m, t.axes, encoded(tag_picture(t.number), ".png"))
-        for name, t in markers.tags.items()
-    ]
-    with View(backend, spec.scene_camera, spec.width, spec.height, plates) as view:
-        turn, position, fovy = view.pose()
-        lens = Intrinsics.pinhole(spec.width, spec.height, fovy)
-        where = load_extrinsics(Path(spec.place), wall_utc()) if spec.place else Extrinsics(turn, position)
-        yield Rendered(view, FaceDetector(camera=lens, markers=markers, extrinsics=where))
-
-
 def samples(
     bench: BenchSpec, spec: CameraSpec, frames: int, rng: np.random.Generator, clock: Clock
 ) -> Iterator[Sample]:
     """Give frames of the bench in random poses, in every light in turn, read and compared with the truth.
 
     Raises:
-        UsageError: If no pictures can be made here.
+        UsageError: If nothing is read off the camera, or no pictures can be made here.
     """
-    arm = Kinematics(bench.scene, bench.tool)
-    lips, near = arm.place("lips"), arm.place("near_mouth")
+    arm, channels = Kinematics(bench.scene, bench.tool), read_off(spec)
     with SimBackend(bench, 0) as backend, rendered(backend, spec) as camera:
         for number in range(frames):
             light = LIGHTS[number % len(LIGHTS)]
-            share = rng.uniform(*BEYOND)
-            aside = rng.uniform(-ASIDE_M, ASIDE_M, 3)
-            target = replace(lips, position=lips.position + share * (near.position - lips.position) + aside)
-            joints = arm.solve(target, backend.setpoints[: len(JOINTS)])
-            body = {"head.yaw": rng.uniform(-YAW_DEG, YAW_DEG), "mouth.opening": rng.uniform(0.0, OPENING_M)}
-            backend.place(actuators=dict(zip(JOINTS, joints.tolist(), strict=True)), body=body)
-            backend.hold(2)
-            now = backend.snapshot()
+            scene = _scene(arm, channels, rng)
+            joints = arm.solve(scene.target, backend.setpoints[: len(JOINTS)])
+            stand = {**dict(zip(JOINTS, joints.tolist(), strict=True)), **scene.stand}
+            backend.place(actuators=stand, body=scene.body)
+            backend.hold(scene.ticks)
             camera.light(light)
             begun = clock.now_ns()
-            picture: Picture = grainy(camera.view.draw()[0], (1, number))
+            picture, depth_m = camera.view.draw()
             drawn = clock.now_ns()
-            found = camera.detector.read(Frame(picture, 0, number))
+            frame = Frame(grainy(picture, (1, number)), 0, number, _noisy(depth_m, (2, number)))
+            found = camera.detector.read(frame)
             done = clock.now_ns()
             yield Sample(
                 light=light,
-                truth={name: now.value(true) for name, true in TRUTH.items()},
-                read={name: np.nan if (v := found[name].value) is None else v for name in CHANNELS},
-                sd={name: found[name].sd for name in CHANNELS},
+                truth={name: _true(backend, name, scene.body) for name in channels},
+                read={name: np.nan if (v := found[name].value) is None else v for name in channels},
+                sd={name: found[name].sd for name in channels},
                 draw_s=seconds(drawn - begun), read_s=seconds(done - drawn),
             )  # fmt: skip
+
+
+def _true(backend: SimBackend, channel: str, body: Mapping[str, float]) -> float:
+    """Return what is true of a channel: by the oracle, or what was put into the vessel."""
+    if channel in TRUTH:
+        return backend.snapshot().value(TRUTH[channel])
+    return body[FILLED[channel][0]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What there is to be seen.
+
+    Attributes:
+        target: Where the tip of the tool is to be.
+        body: What the person and the tool are like.
+        stand: How the bed stands.
+        ticks: How long that lasts before the picture is taken.
+    """
+
+    target: Pose
+    body: Mapping[str, float]
+    stand: Mapping[str, float] = field(default_factory=dict)
+    ticks: int = 2
+
+
+def _scene(arm: Kinematics, channels: tuple[str, ...], rng: np.random.Generator) -> Scene:
+    if {*CHANNELS} & {*channels}:
+        return _face_scene(arm, rng)
+    if channels[0] in FILLED:
+        return _tool_scene(arm, channels, rng)
+    return _spill_scene(arm, rng) if channels == ("camera.spill",) else _room_scene(arm, rng)
+
+
+def _noisy(depth_m: NDArray[np.float32], seed: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return depth with the noise of a sensor, which grows with the square of the distance."""
+    noise = np.random.default_rng(seed).standard_normal(depth_m.shape, np.float32)
+    return np.asarray(depth_m + DEPTH_SD_PER_M * depth_m**2 * noise, np.float32)
+
+
+def _face_scene(arm: Kinematics, rng: np.random.Generator) -> Scene:
+    lips, near = arm.place("lips"), arm.place("near_mouth")
+    share = rng.uniform(*BEYOND)
+    aside = rng.uniform(-ASIDE_M, ASIDE_M, 3)
+    target = replace(lips, position=lips.position + share * (near.position - lips.position) + aside)
+    body = {"head.yaw": rng.uniform(-YAW_DEG, YAW_DEG), "mouth.opening": rng.uniform(0.0, OPENING_M)}
+    return Scene(target=target, body=body)
+
+
+def _tool_scene(arm: Kinematics, channels: tuple[str, ...], rng: np.random.Generator) -> Scene:
+    """Go near one of the places that a meal leads to, over the table too, with something or nothing in the tool."""
+    place = arm.place(str(rng.choice(PLACES)))
+    target = replace(place, position=place.position + rng.uniform(-NEAR_M, NEAR_M, 3))
+    name, most = FILLED[channels[0]]
+    amount = 0.0 if rng.uniform() < EMPTY else rng.uniform(0.0, most)
+    return Scene(target=target, body={name: amount, "head.yaw": rng.uniform(-YAW_DEG, YAW_DEG)})
+
+
+def _spill_scene(arm: Kinematics, rng: np.random.Generator) -> Scene:
+    """Hold a full cup level, or pour from it before the mouth for a while."""
+    near = arm.place("near_mouth")
+    aside = rng.uniform(-NEAR_M, NEAR_M, 3)
+    level = rng.uniform() < EMPTY
+    down = np.radians(0.0 if level else POURING_DEG)
+    target = replace(
+        near, position=near.position + aside, approach=np.array((-np.cos(down), 0.0, -np.sin(down)))
+    )
+    return Scene(
+        target=target, body={"cup.filled": 150.0}, ticks=2 if level else int(rng.integers(2, LONGEST_POUR))
+    )
+
+
+def _room_scene(arm: Kinematics, rng: np.random.Generator) -> Scene:
+    """Put the person anywhere: gone, in bed, more or less at its edge, or on the floor; the bed as it may stand."""
+    where = rng.integers(4)
+    body = {
+        "person.weight": 0.0 if where in (0, 3) else 70.0, "person.floor": float(where == 3),
+        "person.edge": float(rng.uniform()) if where in (1, 2) else 0.0,
+    }  # fmt: skip
+    stand = {
+        "bed.back": rng.uniform(0.0, 70.0), "bed.height": rng.uniform(0.30, 0.70),
+        "bed.tilt": rng.uniform(-15.0, 15.0),
+    }  # fmt: skip
+    return Scene(target=arm.place(str(rng.choice(PLACES))), body=body, stand=stand)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +240,7 @@ def text_of(spec: CameraSpec, bench: BenchSpec, found: list[Sample]) -> str:
         f"frames = {len(found)}",
         "",
     ]
-    for channel in CHANNELS:
+    for channel in read_off(spec):
         one = fit(found, channel)
         lines += [
             f'[channel."{channel}"]', f"sd = {one.sd:.3g}", f"bias = {one.bias:.3g}", f"worst = {one.worst:.3g}",

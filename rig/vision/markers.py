@@ -19,7 +19,9 @@ from rig.vision.frame import Picture
 CORNER_PX: Final = 0.25
 """Standard deviation of a corner, pixels: measured on rendered frames, see tests/benchmarks/bench_vision.py."""
 
-WORST_PX: Final = 3.0  # root mean square reprojection error beyond which a detection is none
+WORST_PX: Final = 0.4
+"""Root mean square reprojection error beyond which a detection is none. A clean tag has up to 0.2 px; with something on one
+corner it has 0.4 to 0.7 px, and may be turned by 4 degrees without looking strange otherwise (bench_vision.py, grid)."""
 SMALLEST_PX: Final = 12.0  # of a side
 SAME_RAD: Final = 0.01
 """Two solutions that refine to within this angle are one: near face-on there is no second pose to take it for."""

@@ -1,56 +1,253 @@
-"""Pose error, detection rate and time of the readings over a grid of rendered conditions.
+"""Pose error, detection rate, time and age of what is read off cameras, and a frozen picture stopped in time.
 
-    python tests/benchmarks/bench_vision.py [--frames N]
+    python tests/benchmarks/bench_vision.py [--frames N] [--seeds N] [--only grid,far,cost,age,frozen]
 
-Prints, for each condition, how often a reading was there, its bias and spread against the truth, the error of the
-head's pose, and the milliseconds a frame took; then, for the face camera of the simulated bench, what a frame costs to
-draw, to search and to follow. Needs the graphics libraries. Times are of the machine it runs on; compare ratios.
+    grid    the head's tag in the face camera of the simulated bench, by light, turn of the head and damage to the tag
+    far     the same on the stage, by distance
+    cost    milliseconds of one processor a frame: drawing, inspecting, and every channel, by itself
+    age     how old a channel is where the monitor sees it, every tick of a trial, fitted and rendered
+    frozen  the scenario frozen-camera, with and without the monitor, and its harmless twin, by seed
+
+Needs the graphics libraries. Milliseconds are of the machine it runs on; everything else is not.
 """
 
 import argparse
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import cv2
 import numpy as np
 
+from analysis.grade import grade
+from rig.core.agent import Decision
 from rig.core.bench import load_bench
+from rig.core.event import Kind
+from rig.core.record import read
+from rig.core.tools import Finish, MoveTo
 from rig.sim.backend import SimBackend
-from rig.trial.sensor_model import rendered
-from rig.vision.frame import Frame
-from rig.vision.markers import find_tags
-from rig.vision.perceive import HEAD, STAGE, TagDetector
-from rig.vision.stage import SIDE_M, Stage, stage
+from rig.trial import run
+from rig.trial.eyes import Rendered, rendered
+from rig.trial.spec import TrialSpec
+from rig.vision.face import FaceDetector
+from rig.vision.fitness import looks_of
+from rig.vision.frame import Frame, Inspector, Picture
+from rig.vision.markers import Pose, find_tags
+from rig.vision.perceive import HEAD
+from rig.vision.source import grainy
+from rig.vision.stage import SIDE_M, stage
 
-LIPS = (0.094, 0.0, 1.155)
-LIGHTS = (1.0, 0.4, 0.15, 0.05)
+LIGHTS = (1.0, 0.4, 0.2, 0.1)
+YAWS = (-40.0, -20.0, 0.0, 10.0, 20.0, 30.0, 40.0)
+FAR_M = (0.5, 0.75, 1.0, 1.5, 2.0)
+DAMAGE = ("none", "spot", "corner", "quarter")
+HAZARD, TWIN = "spoon-feed/4-bites/frozen-camera", "spoon-feed/4-bites/camera-hiccups"
 
 
-def _turn(yaw_deg: float) -> np.ndarray:
-    c, s = np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg))
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+def _row(label: str, found: list[tuple[float, float] | None]) -> None:
+    """Print how often a tag was found, and how far off it was (mm, degrees): median and worst."""
+    errors = np.array([f for f in found if f is not None])
+    seen = f"{label:34s} {len(errors):4d} of {len(found):4d}"
+    if len(errors):
+        mm, deg = np.median(errors, axis=0)
+        worst = errors.max(axis=0)
+        seen += f"   {mm:6.2f} mm {deg:6.2f} deg   worst {worst[0]:6.2f} mm {worst[1]:6.2f} deg"
+    print(seen)
 
 
-def _one(
-    scene: Stage, detector: TagDetector, gap_m: float, yaw_deg: float
-) -> tuple[float | None, float, float, float, float]:
-    scene.place("spoon", (LIPS[0] + gap_m + 0.044, 0.0, LIPS[2]))
-    scene.place("head", (0.0, 0.0, 1.2), _turn(yaw_deg))
-    picture = scene.draw("table")
-    begun = time.perf_counter()
-    found = detector.read(Frame(picture, 0, 0))["face.gap"]
-    took = 1e3 * (time.perf_counter() - begun)
-    poses = find_tags(picture, detector.camera, SIDE_M)
-    off = turned_deg = np.nan
-    if HEAD in poses:
-        position, rotation = scene.seen_from("table", HEAD)
-        off = 1e3 * float(np.linalg.norm(poses[HEAD].position_m - position))
-        cosine = (np.trace(rotation.T @ poses[HEAD].rotation) - 1) / 2
-        turned_deg = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
-    scene.place("head", (0.0, 0.0, 1.2), _turn(0.0))
-    turned = np.array(LIPS) - np.array([0.0, 0.0, 1.2])
-    lips = _turn(yaw_deg) @ turned + np.array([0.0, 0.0, 1.2])
-    away = np.array([LIPS[0] + gap_m, 0.0, LIPS[2]]) - lips
-    true = float(np.copysign(np.linalg.norm(away), away @ _turn(yaw_deg)[:, 0]))
-    return found.value, true, off, turned_deg, took
+def _off(pose: Pose | None, position_m: np.ndarray, rotation: np.ndarray) -> tuple[float, float] | None:
+    if pose is None:
+        return None
+    cosine = (np.trace(rotation.T @ pose.rotation) - 1) / 2
+    return (
+        1e3 * float(np.linalg.norm(pose.position_m - position_m)),
+        float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))),
+    )
+
+
+def _true_head(backend: SimBackend, detector: FaceDetector) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the head's tag truly is and how it is turned, in the camera's axes."""
+    head, tag, where = backend.scene.data.body("head"), detector.markers.tags["head"], detector.extrinsics
+    assert where is not None
+    turn = head.xmat.reshape(3, 3)
+    place = head.xpos + turn @ tag.at_m
+    return (place - where.position_m) @ where.rotation, where.rotation.T @ turn @ tag.axes
+
+
+def _damaged(picture: Picture, corners: np.ndarray, damage: str) -> Picture:
+    """Return the picture with food on the tag: on its middle, over a corner, over a quarter of it."""
+    middle, corner = corners.mean(axis=0), corners[0]
+    side = float(np.linalg.norm(corners[1] - corners[0]))
+    at, radius = {
+        "spot": (middle, 0.06 * side), "corner": (corner, 0.10 * side),
+        "quarter": ((middle + corner) / 2, 0.30 * side),
+    }[damage]  # fmt: skip
+    hurt = picture.copy()
+    cv2.circle(hurt, (round(at[0]), round(at[1])), round(radius), (200, 120, 50), -1)
+    return hurt
+
+
+def grid(frames: int) -> None:
+    bench = load_bench("sim")
+    spec, rng = bench.cameras[0], np.random.default_rng(0)
+    print(f"\nhead's tag, face camera {spec.width} x {spec.height}: found, error (median, worst)")
+    with SimBackend(bench, 0) as backend, rendered(backend, spec) as camera:
+        detector = camera.detector
+        assert isinstance(detector, FaceDetector)
+        by: dict[tuple[str, str], list[tuple[float, float] | None]] = {}
+        for light in LIGHTS:
+            camera.light(light)
+            for yaw in YAWS:
+                for k in range(frames):
+                    backend.place(body={"head.yaw": yaw + rng.uniform(-2, 2), "mouth.opening": 0.02})
+                    backend.hold(2)
+                    where = _true_head(backend, detector)
+                    picture = grainy(camera.view.draw()[0], (2, k))
+                    sides = detector.markers.sides_m
+                    pose = find_tags(picture, detector.camera, sides).get(HEAD)
+                    by.setdefault(("light", f"{light:g}"), []).append(_off(pose, *where))
+                    if light >= 0.2:
+                        by.setdefault(("turn, light 0.2 to 1", f"{yaw:g} deg"), []).append(_off(pose, *where))
+                    if pose is not None and light == 1.0:
+                        for damage in DAMAGE[1:]:
+                            hurt = _damaged(picture, pose.corners, damage)
+                            seen = find_tags(hurt, detector.camera, sides).get(HEAD)
+                            by.setdefault(("food on the tag", damage), []).append(_off(seen, *where))
+    for (what, value), found in by.items():
+        _row(f"{what} {value}", found)
+
+
+def far(frames: int) -> None:
+    print("\nhead's tag (50 mm), stage camera 640 x 480, by distance")
+    rng = np.random.default_rng(1)
+    with stage() as scene:
+        lens = scene.camera("face")
+        for away in FAR_M:
+            found = []
+            for k in range(frames):
+                scene.place("head", (0.75 - away + rng.uniform(-0.02, 0.02), rng.uniform(-0.05, 0.05), 1.2))
+                picture = grainy(scene.draw("face"), (3, k))
+                found.append(_off(find_tags(picture, lens, SIDE_M).get(HEAD), *scene.seen_from("face", HEAD)))
+            _row(f"{away:g} m", found)
+
+
+def _ms(do: Callable[[], object], times: list[float]) -> None:
+    begun = time.process_time()
+    do()
+    times.append(1e3 * (time.process_time() - begun))
+
+
+def _frames(backend: SimBackend, camera: Rendered, frames: int, times: list[float]) -> Iterator[Frame]:
+    for k in range(frames):
+        backend.set_body({"head.yaw": 5.0 * np.sin(k)})
+        backend.hold(33)
+        drawn: list[tuple[Picture, np.ndarray]] = []
+        _ms(lambda: drawn.append(camera.view.draw()), times)  # noqa: B023  called at once
+        picture, depth = drawn[0]
+        yield Frame(grainy(picture, (4, k)), k * 33_000_000, k, depth)
+
+
+def cost(frames: int) -> None:
+    cv2.setNumThreads(1)
+    print(f"\nms of processor time a frame, {2 * frames} frames: median, p99")
+
+    def told(name: str, times: list[float]) -> None:
+        print(f"{name:52s} {np.median(times):8.2f} {np.quantile(times, 0.99):8.2f}")
+
+    bench = load_bench("sim")
+    with SimBackend(bench, 0) as backend, rendered(backend, bench.cameras[0]) as camera:
+        detector = camera.detector
+        assert isinstance(detector, FaceDetector)
+        near = _at_mouth(backend)
+        backend.place(actuators=near, body={"mouth.opening": 0.02})
+        draw, look, search, follow = ([] for _ in range(4))
+        inspector = Inspector(looks_of(bench.cameras[0]))
+        for frame in _frames(backend, camera, 2 * frames, draw):
+            _ms(lambda: inspector.inspect(frame, frame.exposed_ns), look)  # noqa: B023
+            _ms(lambda: find_tags(frame.picture, detector.camera, detector.markers.sides_m), search)  # noqa: B023
+            _ms(lambda: detector.read(frame), follow)  # noqa: B023
+        told("face: draw", draw)
+        told("face: inspect", look)
+        told("face: find the tags, the whole picture", search)
+        told("face.gap, mouth.opening, face.yaw: tags followed", follow[1:])
+    for name, wanted in (("sim", "wrist"), ("sim", "over"), ("drink-sim", "wrist"), ("drink-sim", "chest")):
+        bench = load_bench(name)
+        spec = next(c for c in bench.cameras if c.name == wanted)
+        with SimBackend(bench, 0) as backend, rendered(backend, spec) as camera:
+            backend.place(body={"spoon.load": 5.0} if name == "sim" else {"cup.filled": 100.0})
+            draw, amount = [], []
+            for frame in _frames(backend, camera, 2 * frames, draw):
+                _ms(lambda: camera.detector.read(frame), amount)  # noqa: B023
+        told(f"{name}: {wanted}: draw", draw)
+        told(", ".join(spec.channels), amount)
+
+
+def _at_mouth(backend: SimBackend) -> dict[str, float]:
+    from rig.kinematics import JOINTS, Kinematics
+
+    arm = Kinematics(backend.bench.scene, backend.bench.tool)
+    joints = arm.solve(arm.place("near_mouth"), backend.setpoints[: len(JOINTS)])
+    return dict(zip(JOINTS, joints.tolist(), strict=True))
+
+
+def age(_: int) -> None:
+    print(
+        "\nage of a channel where the monitor sees it, ms, every tick that the arm moves: median, p99, worst"
+    )
+    for cameras in ("fitted", "rendered"):
+        spec = TrialSpec(
+            item="spoon-feed/4-bites/plain",
+            agent="careful",
+            bench="sim",
+            monitor="guard",
+            seed=1,
+            cameras=cameras,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "t"
+            with run.open_session(spec, place, {}) as session:
+                session.step(Decision(MoveTo(target="near_mouth"), 0.0))
+                session.step(Decision(Finish(summary="enough"), 0.0))
+            trace = read(place).trace()
+        fast = np.concatenate(([False], np.diff(trace.t_ns) <= load_bench("sim").tick_ns))
+        for channel in ("face.gap", "face.yaw", "mouth.opening", "camera.load"):
+            i = trace.layout.index(channel)
+            ms = (trace.t_ns - trace.sampled_ns[:, i])[fast][200:] / 1e6
+            print(
+                f"{cameras:9s} {channel:14s} {np.median(ms):7.0f} {np.quantile(ms, 0.99):7.0f} {ms.max():7.0f}"
+                f"   of {len(ms)} ticks"
+            )
+
+
+def frozen(seeds: int) -> None:
+    print("\nscenario, agent, monitor: harm, held for blindness (s after the picture froze), needless holds")
+    for item, agent, monitor in (
+        (HAZARD, "hasty", "shadow"),
+        (HAZARD, "hasty", "guard"),
+        (TWIN, "careful", "guard"),
+    ):
+        harm, done, held, after = 0, 0, 0, []
+        for seed in range(seeds):
+            with tempfile.TemporaryDirectory() as folder:
+                spec = TrialSpec(item=item, agent=agent, bench="sim", monitor=monitor, seed=seed)
+                run.run_trial(spec, Path(folder) / "t")
+                record = read(Path(folder) / "t")
+                graded = grade(record)
+            harm, done = harm + graded.harm, done + graded.done
+            stops = [e.t_ns / 1e9 for e in record.of_kind(Kind.INTERVENED)]
+            held += bool(stops)
+            blind = [
+                e.t_ns / 1e9 for e in record.of_kind(Kind.INTERVENED) if e.body["rule"] == "blind-near-face"
+            ]
+            after += blind[:1]
+        print(
+            f"{item} {agent} {monitor}: harm {harm} of {seeds}, done {done}, held in {held}"
+            + (f", first for blindness at {min(after):.1f} to {max(after):.1f} s" if after else "")
+        )
+
+
+PARTS = {"grid": grid, "far": far, "cost": cost, "age": age, "frozen": frozen}
 
 
 def main() -> None:
@@ -58,65 +255,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--frames", type=int, default=10, help="frames for each condition")
-    frames = parser.parse_args().frames
-    rng = np.random.default_rng(0)
-    print(
-        f"{'light':>6} {'yaw':>5} {'seen':>6} {'gap bias mm':>12} {'gap sd mm':>10} {'head mm':>8} {'deg':>6} {'ms':>6}"
-    )
-    with stage() as scene:
-        detector = TagDetector(camera=scene.camera("table"), geometry=STAGE)
-        for light in LIGHTS:
-            scene.light(light)
-            for yaw in (0.0, 20.0, 40.0):
-                found = [_one(scene, detector, float(rng.uniform(0.02, 0.3)), yaw) for _ in range(frames)]
-                errors = np.array([1e3 * (value - true) for value, true, *_ in found if value is not None])
-                seen = len(errors) / frames
-                bias, spread = (
-                    (float(errors.mean()), float(errors.std())) if len(errors) else (np.nan, np.nan)
-                )
-                head, deg = (
-                    float(np.nanmedian([row[k] for row in found])) if seen else np.nan for k in (2, 3)
-                )
-                ms = float(np.median([took for *_, took in found]))
-                print(
-                    f"{light:6.2f} {yaw:5.0f} {100 * seen:5.0f}% {bias:12.2f} {spread:10.2f} {head:8.2f} "
-                    f"{deg:6.2f} {ms:6.0f}"
-                )
-    _face(frames)
-
-
-def _face(frames: int) -> None:
-    """Print what a frame of the face camera costs: drawn, searched as a whole, and followed from the one before."""
-    bench = load_bench("sim")
-    spec = bench.cameras[0]
-    times: dict[str, list[float]] = {"draw": [], "search": [], "follow": []}
-
-    def timed(what: str, begun: float) -> None:
-        times[what].append(1e3 * (time.perf_counter() - begun))
-
-    with SimBackend(bench, 0) as backend, rendered(backend, spec) as camera:
-        backend.place(body={"mouth.opening": 0.02})
-        last: dict[int, np.ndarray] = {}
-        for number in range(2 * frames):
-            backend.set_body({"head.yaw": 5.0 * np.sin(number)})
-            backend.hold(spec.period_ns // bench.tick_ns)
-            begun = time.perf_counter()
-            picture = camera.view.draw()[0]
-            timed("draw", begun)
-            sides = {
-                k: v for k, v in camera.detector.markers.sides_m.items() if k != 2
-            }  # the spoon is at rest
-            begun = time.perf_counter()
-            found = find_tags(picture, camera.detector.camera, sides)
-            timed("search", begun)
-            if last:
-                begun = time.perf_counter()
-                find_tags(picture, camera.detector.camera, sides, last)
-                timed("follow", begun)
-            last = {n: pose.corners for n, pose in found.items() if n in sides}
-    print(f"\nface camera, {spec.width} x {spec.height}, ms a frame (median, p99), head and jaw:")
-    for what, all_ms in times.items():
-        print(f"{what:>8} {np.median(all_ms):7.1f} {np.quantile(all_ms, 0.99):7.1f}")
+    parser.add_argument("--seeds", type=int, default=10, help="trials for each scenario")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts to run, with commas")
+    given = parser.parse_args()
+    for part in given.only.split(","):
+        PARTS[part](given.seeds if part == "frozen" else given.frames)
 
 
 if __name__ == "__main__":

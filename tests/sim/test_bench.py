@@ -25,7 +25,8 @@ def test_the_simulated_bench_loads_with_the_digest_of_its_files() -> None:
     bench = load_bench("sim")
     assert isinstance(bench, BenchSpec)
     files = [SIM, *(hardware_file("stations", f"{name}.toml") for name in bench.stations)]
-    files.append(hardware_file("sensors", "face.toml"))  # what is read off its camera, as fitted
+    models = ("face", "wrist-spoon", "over")  # what is read off its cameras, as fitted
+    files += [hardware_file("sensors", f"{name}.toml") for name in models]
     assert bench.digest == hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
     assert (bench.tick_ns, bench.slow_tick_ns, bench.reaction_ns) == (1_000_000, 1_000_000_000, 8_000_000)
     assert bench == load_bench(SIM)

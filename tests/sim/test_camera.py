@@ -74,7 +74,7 @@ def test_missing_graphics_are_said_once_and_nothing_else_is_lost(
 def test_an_unknown_camera_lists_the_known_ones() -> None:
     with (
         SimBackend(BENCH, 1) as backend,
-        pytest.raises(UsageError, match=r"unknown camera 'roof'; known: face, room"),
+        pytest.raises(UsageError, match=r"unknown camera 'roof'; known: chest, face, over, room, wrist"),
     ):
         camera.render(backend, "roof")
 

@@ -58,6 +58,9 @@ def test_what_channels_show_is_what_the_camera_saw_at_its_age(tmp_path: Path) ->
         assert last.value(channel) == pytest.approx(last.value(true), abs=within)
         age_ns = last.t_ns - last[channel].t_ns
         assert 40_000_000 <= age_ns <= 200_000_000
+    load = last["camera.load"]
+    assert load.quality is Quality.GOOD and last.value("camera.load") == pytest.approx(0.0, abs=0.1)
+    assert 60_000_000 <= last.t_ns - load.t_ns <= 160_000_000 and list(record.images("wrist"))
     images = list(record.images("face"))
     assert len(images) >= 4 and verify(record.folder).ok
     assert [i.exposed_ns // 500_000_000 for i in images] == list(range(len(images)))

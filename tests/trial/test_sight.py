@@ -46,7 +46,7 @@ def looked(folder: Path, actions: list[Action], item: Item | None = None) -> tup
     spec = spec_of(MEAL, agent="careful")
     seen = []
     with run.open_session(spec, folder, {}, item=item) as session:
-        assert session.briefing.cameras == {"face": load_bench("sim").cameras[0].text}
+        assert session.briefing.cameras == {c.name: c.text for c in load_bench("sim").cameras}
         for action in [*actions, Finish(summary="enough")]:
             seen.append(session.step(Decision(action, 0.0)))
     return seen, read(folder)
@@ -242,7 +242,7 @@ def test_a_camera_is_armed_only_if_its_picture_lives(tmp_path: Path, change: boo
         sight = Sight(load_bench(path), Ticking())
         if change:
             with sight:
-                assert set(sight.cameras) == {"face"}
+                assert set(sight.cameras) == {"face", "wrist", "over"}
         else:
             with pytest.raises(CannotArm, match=f"nothing can be read off its frames: {Flaw.FROZEN}"):
                 sight.__enter__()

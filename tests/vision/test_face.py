@@ -14,7 +14,8 @@ from rig.core.errors import UsageError
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
 from rig.sim.camera import Plate, View
-from rig.trial.sensor_model import Rendered, Sample, fit, rendered, samples
+from rig.trial.eyes import Rendered, rendered
+from rig.trial.sensor_model import Sample, fit, samples
 from rig.vision.calibration import Intrinsics
 from rig.vision.extrinsics import bench_markers, locate, save_extrinsics, seen_of
 from rig.vision.face import CHANNELS, Extrinsics, FaceDetector, load_markers

@@ -7,7 +7,9 @@ stays in the mouth until the person swallows.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+import mujoco
 
 from rig.sim.native import compiled
 from rig.sim.state import Engine, Plant
@@ -35,6 +37,16 @@ class DrinkParameters:
     thicker: float = 0.7
     at_lips_m: float = 0.008
     opening_m: float = 0.008
+
+
+INSIDE_M: Final = 0.034
+"""Radius of the cup inside."""
+FLOOR_M: Final = -0.073
+"""Height of its floor over the handle."""
+
+
+STAIN_M2_PER_ML: Final = 1.5e-4
+"""Area of a thick cloth that a millilitre wets. Proposal."""
 
 
 @compiled
@@ -81,6 +93,21 @@ def begin(world: Any, p: Any) -> None:  # noqa: ANN401 records
     world["hidden_swallows_before"] = world["drink_swallows"]
 
 
+def dress(model: mujoco.MjModel, data: mujoco.MjData, plant: Plant) -> None:
+    """Fill the cup as far as the drink stands in it, and stain the cloth on the chest.
+
+    The surface is drawn square to the cup, however that is tilted; all that was spilt is drawn as one round stain.
+    """
+    half = max(float(plant.world[0]["cup_left"]), 0.1) * 1e-6 / (2.0 * math.pi * INSIDE_M**2)
+    geom = model.geom("drink")
+    geom.size[:2] = INSIDE_M, half
+    geom.pos[2] = FLOOR_M + half
+    spilt_ml = float(plant.world[0]["truth_spilt_ml"])
+    model.geom("cloth_on_chest").rgba[3] = 1.0
+    model.geom("stain").rgba[3] = 1.0 if spilt_ml > 0.0 else 0.0
+    model.geom("stain").size[0] = max(math.sqrt(spilt_ml * STAIN_M2_PER_ML / math.pi), 1e-4)
+
+
 STATION = Station(
     name="drink",
     text="cup that pours by its tilt, and the mouth it pours into",
@@ -91,10 +118,14 @@ STATION = Station(
         "truth.spilt_ml", "truth.drunk_ml",
     ),
     hidden=("hidden.swallows_before", "hidden.filled_before"),
-    shown_as={"throat.swallows": "drink.swallows", "truth.cup_tilt": "cup.tilt"},
+    shown_as={
+        "camera.drink": "cup.left", "camera.spill": "truth.spilt_ml", "throat.swallows": "drink.swallows",
+        "truth.cup_tilt": "cup.tilt",
+    },
     stands={"cup.filled": 100.0, "airway.closed": 1.0},
     parameters=DrinkParameters(),
     begin=begin,
+    dress=dress,
     feel=feel,
     pass_time=pass_time,
 )  # fmt: skip

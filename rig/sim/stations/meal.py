@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from rig.sim.heat import scald_time
 from rig.sim.native import compiled
@@ -104,6 +105,17 @@ def begin(world: Any, p: Any) -> None:  # noqa: ANN401 records
     world["hidden_load_before"], world["hidden_taken_before"] = world["spoon_load"], world["bolus_taken"]
 
 
+def bite(load_ml: float) -> tuple[float, float, float]:
+    """Return the half axes of a heap of food as it is drawn on the spoon, metres: 5 ml are 21 x 17 x 13 mm."""
+    share = math.cbrt(max(load_ml, 0.0) / 5.0)
+    return 0.0130 * share, 0.0105 * share, 0.0087 * share
+
+
+def dress(model: mujoco.MjModel, data: mujoco.MjData, plant: Plant) -> None:
+    """Put the food on the spoon."""
+    model.geom("bite").size[:] = np.maximum(bite(float(plant.world[0]["spoon_load"])), 1e-4)
+
+
 def measure(model: mujoco.MjModel, data: mujoco.MjData) -> Mapping[str, float]:
     """Return the height of the bowl."""
     return {"bowl_height": float(data.site("bowl").xpos[2])}
@@ -118,7 +130,7 @@ STATION = Station(
     hidden=(
         "hidden.bowl_temperature", "hidden.bite_temperature", "hidden.load_before", "hidden.taken_before",
     ),
-    shown_as={"camera.takes": "bolus.taken", "spoon.speed": "tool.speed"},
+    shown_as={"camera.takes": "bolus.taken", "camera.load": "spoon.load", "spoon.speed": "tool.speed"},
     starts={"bowl.temperature": Start("hidden.bowl_temperature", 55.0, -10.0, 100.0, "degC")},
     parameters=MealParameters(),
     lags=(
@@ -128,6 +140,7 @@ STATION = Station(
     measured=("bowl_height",),
     measure=measure,
     begin=begin,
+    dress=dress,
     feel=feel,
     pass_time=pass_time,
 )  # fmt: skip
