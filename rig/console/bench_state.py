@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rig.core.clock import NS_PER_S, monotonic_ns, wall_utc
 from rig.core.errors import RunError
 from rig.core.record.entries import Entry
 
@@ -40,3 +41,15 @@ def latched(audit: Iterable[Entry]) -> Stopped | None:
         elif entry.kind == "reset" and entry.body.get("result") == "done":
             found = None
     return found
+
+
+class Drift:
+    """How far the wall clock has moved against the monotonic one since this was made."""
+
+    def __init__(self) -> None:
+        self._from_ns, self._from_utc = monotonic_ns(), wall_utc()
+
+    @property
+    def now_s(self) -> float:
+        """Seconds by which the wall clock is ahead."""
+        return (wall_utc() - self._from_utc).total_seconds() - (monotonic_ns() - self._from_ns) / NS_PER_S

@@ -101,5 +101,5 @@ def _gauges(bench: Station, runs: Path) -> Gauges:
     free, running = shutil.disk_usage(runs).free, bench.running
     return Gauges(
         link=LINKS[bench.bench.embodiment], lag_s=running.lag_s if running else 0.0, disk_free_bytes=free,
-        disk_hours=free / BYTES_PER_HOUR, clock_drift_s=bench.clock_drift_s,
+        disk_hours=free / BYTES_PER_HOUR, clock_drift_s=bench.drift.now_s,
     )  # fmt: skip

@@ -15,11 +15,11 @@ from typing import Any
 from rig.console import preflight, worker
 from rig.console.access import Person
 from rig.console.audit import Audit
-from rig.console.bench_state import NotNow, State, Stopped, latched
+from rig.console.bench_state import Drift, NotNow, State, Stopped, latched
 from rig.console.control import Control
 from rig.console.holders import Holders
 from rig.console.process import STOP_ACK_S, Said, TrialProcess
-from rig.console.seat import Asked, Briefed, Decided
+from rig.console.seat import Asked, Briefed
 from rig.console.under_way import UnderWay, under_way
 from rig.core.bench import load_bench
 from rig.core.clock import NS_PER_S, monotonic_ns, wall_utc
@@ -54,7 +54,7 @@ class Station:
         self.state = State.STOPPED if self.stopped else State.IDLE
         self.control = Control()
         self._process: TrialProcess | None = None
-        self._started_ns, self._started_utc = monotonic_ns(), wall_utc()
+        self.drift = Drift()
 
     # --- watching ------------------------------------------------------------------------------
 
@@ -62,12 +62,6 @@ class Station:
         """Note a change that whoever acts must have seen."""
         self.version += 1
         self.news += 1
-
-    @property
-    def clock_drift_s(self) -> float:
-        """How far the wall clock has moved against the monotonic one since the start."""
-        passed = (wall_utc() - self._started_utc).total_seconds()
-        return passed - (monotonic_ns() - self._started_ns) / NS_PER_S
 
     @property
     def ready(self) -> frozenset[str]:
@@ -233,7 +227,7 @@ class Station:
             self.running, self.state = trial, State.RUNNING
             signed = self.examination.signed.by if self.examination.signed else ""
             by = Word(Did.STARTED, person.name, person.role.value, f"preflight signed by {signed}")
-            made.tell(worker.Run(spec, trial.folder, pace, by))
+            trial.begin(made, by)
             threading.Thread(target=self._follow, args=(trial,), name="follow", daemon=True).start()
             self._touch()
 
@@ -244,9 +238,7 @@ class Station:
             NotNow: If no trial runs.
         """
         with self._lock:
-            if self.state is not State.RUNNING or self._process is None:
-                raise NotNow("no trial is running; notes are of a trial")
-            self._process.tell(Word(did, person.name, person.role.value, text))
+            self._trial.say(person, did, text)
 
     def decide(self, person: Person, observation_id: int, tool: str, arguments: Mapping[str, Any]) -> None:
         """Do the next thing in a job that is done by a person: whoever is in control of the bench.
@@ -257,12 +249,7 @@ class Station:
         """
         with self._lock:
             self.control.demand(person)
-            trial, made = self.running, self._process
-            if trial is None or trial.job is None or made is None or self.state is not State.RUNNING:
-                raise NotNow("no trial is running whose agent is a person")
-            action = trial.job.decide(observation_id, tool, arguments)
-            made.tell(Decided(action, person.name, person.role.value))
-            trial.job.decided(action, trial.t_s)
+            self._trial.decide(person, observation_id, tool, arguments)
             self.news += 1
 
     def set_pace(self, person: Person, pace: float) -> None:
@@ -270,19 +257,25 @@ class Station:
 
         Raises:
             NotNow: If this person is not in control or no trial runs.
-            UsageError: If the bench has its own time.
+            UsageError: If the bench has its own time, or a person does the job.
         """
         with self._lock:
             self.control.demand(person)
             if self.bench.embodiment != "simulated":
                 raise UsageError("only a simulated bench can run at another pace than its own")
-            if self.state is not State.RUNNING or self._process is None or self.running is None:
-                raise NotNow("no trial is running")
-            if self.running.job is not None:
-                raise UsageError("a person does the job, in the time it takes")
-            self.running.pace = pace
-            self._process.tell(worker.Pace(pace))
+            self._trial.set_pace(pace)
             self._touch()
+
+    @property
+    def _trial(self) -> UnderWay:
+        """The trial under way.
+
+        Raises:
+            NotNow: If none is.
+        """
+        if self.state is not State.RUNNING or self.running is None:
+            raise NotNow("no trial is running")
+        return self.running
 
     # --- stopping ------------------------------------------------------------------------------
 
@@ -351,11 +344,8 @@ class Station:
             match said:
                 case worker.Ready() | worker.Unfit():
                     self.news += 1
-                case worker.Reached(t_s, lag_s) if self.running is not None:
-                    self.running.t_s, self.running.lag_s = t_s, lag_s
-                case Briefed() | Asked() if self.running is not None and self.running.job is not None:
-                    self.running.job.take(said)
-                    self.news += 1
+                case worker.Reached() | Briefed() | Asked():
+                    self.news += self.running is not None and self.running.hear(said)
                 case worker.Over(ending, reason, fault):
                     self._over(ending, reason, fault)
 
@@ -389,8 +379,7 @@ class Station:
                 return
             if events or frames:
                 with self._lock:
-                    trial.standing.take(events)
-                    trial.frames = {**trial.frames, **frames}
+                    trial.take(events, frames)
                     self.news += 1
             if self.control.lost:
                 self._lost()

@@ -4,13 +4,20 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rig.agents.human import NAME as HUMAN
+from rig.console import worker
+from rig.console.access import Person
+from rig.console.bench_state import NotNow
 from rig.console.job import Job
+from rig.console.process import TrialProcess
+from rig.console.seat import Asked, Briefed, Decided
 from rig.console.standing import Standing
 from rig.core.bench import load_bench
-from rig.core.errors import RunError
+from rig.core.errors import RunError, UsageError
 from rig.core.record import Image, StoredEvent, Tail
+from rig.trial.attended import Did, Word
 from rig.trial.sight import streams
 from rig.trial.spec import TrialSpec, trial_folder
 from safety_monitor.rules import load_rules, rule_files
@@ -50,6 +57,58 @@ class UnderWay:
     t_s: float = 0.0
     lag_s: float = 0.0
     frames: Mapping[str, Image] = field(default_factory=dict)
+    _process: TrialProcess | None = None
+
+    def begin(self, process: TrialProcess, by: Word) -> None:
+        """Start it in the process that runs trials."""
+        self._process = process
+        process.tell(worker.Run(self.spec, self.folder, self.pace, by))
+
+    def _tell(self, what: worker.Pace | Word | Decided) -> None:
+        if self._process is None:
+            raise NotNow("the trial has not begun yet; a moment")
+        self._process.tell(what)
+
+    def say(self, person: Person, did: Did, text: str) -> None:
+        """Put what somebody did on its record."""
+        self._tell(Word(did, person.name, person.role.value, text))
+
+    def decide(self, person: Person, observation_id: int, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Do the next thing in a job that is done by a person.
+
+        Raises:
+            NotNow: If no person does it, or nothing is asked.
+            UsageError: If the call cannot be understood; says what is wrong.
+        """
+        if self.job is None:
+            raise NotNow("no trial is running whose agent is a person")
+        action = self.job.decide(observation_id, tool, arguments)
+        self._tell(Decided(action, person.name, person.role.value))
+        self.job.decided(action, self.t_s)
+
+    def set_pace(self, pace: float) -> None:
+        """Run it faster or slower from now on.
+
+        Raises:
+            UsageError: If a person does the job.
+        """
+        if self.job is not None:
+            raise UsageError("a person does the job, in the time it takes")
+        self._tell(worker.Pace(pace))
+        self.pace = pace
+
+    def hear(self, said: worker.Reached | Briefed | Asked) -> bool:
+        """Take in what its process says of it; return whether a page has to show it at once."""
+        if isinstance(said, worker.Reached):
+            self.t_s, self.lag_s = said.t_s, said.lag_s
+        elif self.job is not None:
+            self.job.take(said)
+        return not isinstance(said, worker.Reached)
+
+    def take(self, events: Sequence[StoredEvent], frames: Mapping[str, Image]) -> None:
+        """Take in what is new in its record."""
+        self.standing.take(events)
+        self.frames = {**self.frames, **frames}
 
     def news(self) -> Iterator[tuple[Sequence[StoredEvent], Mapping[str, Image]]]:
         """Give what was added to the record since the last time, for ever, as any other reader would see it.

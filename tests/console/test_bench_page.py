@@ -236,7 +236,7 @@ def test_the_camera_is_live_where_every_frame_is_drawn(people, console, known):
     camera.wait_for()
     first = camera.get_attribute("alt")
     page.wait_for_function("seen => document.querySelector('.livecam img')?.alt !== seen", arg=first)
-    assert page.evaluate("document.querySelector('.livecam img').naturalWidth") > 100
+    page.wait_for_function("() => document.querySelector('.livecam img').naturalWidth > 100")
     serving.shot(page, "bench-camera")
     stop_and_reset(page)
     page.get_by_role("button", name="Let go").click()
