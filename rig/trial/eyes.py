@@ -1,10 +1,9 @@
 """The cameras of a simulated bench whose frames are read: what is drawn, and by what it is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +18,14 @@ from rig.vision.amount import AmountDetector, load_vessel
 from rig.vision.calibration import Intrinsics
 from rig.vision.extrinsics import load_extrinsics
 from rig.vision.face import CHANNELS, Extrinsics, FaceDetector, load_markers
-from rig.vision.frame import Frame
 from rig.vision.markers import tag_picture
-from rig.vision.perceive import Reading
+from rig.vision.perceive import Detector
 from rig.vision.room import CHANNELS as ROOM
 from rig.vision.room import RoomDetector, load_room
 from rig.vision.source import encoded
 
 AMOUNTS = {"camera.load": "spoon", "camera.drink": "cup", "camera.spill": "bib"}
 """Channels that say how much of something there is, and the vessel each is read off."""
-
-
-class Reader(Protocol):
-    """Reads values off frames; a learned one plugs in here."""
-
-    def read(self, frame: Frame, tip_m: NDArray[np.float64] | None = None) -> Mapping[str, Reading]:
-        """Return the values by the name of their channel.
-
-        Args:
-            frame: The frame.
-            tip_m: Where the arm says the tip of its tool is, in the bench's axes.
-        """
-        ...
 
 
 def read_off(spec: CameraSpec) -> tuple[str, ...]:
@@ -58,7 +43,7 @@ class Rendered:
     """
 
     view: View
-    detector: Reader
+    detector: Detector
     _lights: tuple[NDArray[np.float32], ...] = field(default=(), init=False)
 
     def light(self, share: float) -> None:

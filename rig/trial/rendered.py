@@ -19,12 +19,12 @@ from rig.core.event import Event, Kind, Severity
 from rig.core.watch import Guard, Watch
 from rig.kinematics import JOINTS, Kinematics
 from rig.sim.backend import SimBackend
-from rig.trial.eyes import Reader
 from rig.trial.parts import Recorder
 from rig.trial.sight import image_of
 from rig.trial.wrapped import Wrapped
 from rig.vision.fitness import looks_of
 from rig.vision.frame import BLINDING, Flaw, Inspector
+from rig.vision.perceive import Detector
 from rig.vision.source import Camera, CameraFailure
 
 
@@ -40,7 +40,7 @@ class Eye:
 
     spec: CameraSpec
     camera: Camera
-    reader: Reader
+    reader: Detector
     _inspector: Inspector = field(init=False)
     _number: int = field(default=-1, init=False)
     _recorded: int = field(default=-1, init=False)

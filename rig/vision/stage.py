@@ -20,6 +20,8 @@ from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.markers import tag_picture
 from rig.vision.source import encoded
 
+HEAD, JAW, SPOON, CUP, BED = range(5)
+"""Numbers of the tags."""
 SIDE_M: Final = {0: 0.050, 1: 0.030, 2: 0.030, 3: 0.040, 4: 0.120}
 """Side of the black square of each tag: head, jaw, spoon, cup, bed."""
 

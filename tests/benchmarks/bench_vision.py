@@ -34,9 +34,8 @@ from rig.vision.face import FaceDetector
 from rig.vision.fitness import looks_of
 from rig.vision.frame import Frame, Inspector, Picture
 from rig.vision.markers import Pose, find_tags
-from rig.vision.perceive import HEAD
 from rig.vision.source import grainy
-from rig.vision.stage import SIDE_M, stage
+from rig.vision.stage import HEAD, SIDE_M, stage
 
 LIGHTS = (1.0, 0.4, 0.2, 0.1)
 YAWS = (-40.0, -20.0, 0.0, 10.0, 20.0, 30.0, 40.0)
