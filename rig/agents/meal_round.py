@@ -8,10 +8,13 @@ from rig.agents.spoon_feed import spoon_feed
 from rig.agents.tablets import find, give_due
 from rig.agents.told import Steps, Told
 from rig.core.agent import Briefing, Observation
-from rig.core.tools import Action, CallHuman, Finish, HandOver, SetBed, WriteRecord
+from rig.core.clock import nanoseconds
+from rig.core.tools import Action, CallHuman, Finish, HandOver, SetBed, WaitUntil, WriteRecord
 
 Policy = Generator[Action, Observation, None]
 FLAT_DEG = 20.0
+LIES_NS = nanoseconds(150.0)
+"""For how long who lowers somebody after a meal leaves them so."""
 
 
 def meal_round(briefing: Briefing, care: Care, first: Observation) -> Policy:
@@ -42,6 +45,9 @@ def _meal(reading: Reading, briefing: Briefing, subject: str, care: Care, seen: 
     seen = yield from fed(briefing, care, seen)
     if "lowers-after-meal" in care.slips:
         seen = yield SetBed(part="back", value=FLAT_DEG)
+        up_ns = seen.t_ns + LIES_NS
+        while seen.t_ns < up_ns:
+            seen = yield WaitUntil(event="any", timeout_s=30.0)
         seen = yield SetBed(part="back", value=75.0)
     return (yield _eaten(subject, "eaten"))
 

@@ -69,6 +69,8 @@ class BenchSpec:
         calibrations: Of which channels there is proof that they tell the truth, and until when.
         cameras: What looks at it, and what is read off each.
         base: The bench it extends, whose limits it has; its own name when it extends none.
+        unmeasured: What a physical bench does about channels that no device measures: ``refused``, no trial;
+            ``simulated``, a dry run with nobody at the bench, in which the bench it extends stands in for them.
     """
 
     name: str
@@ -91,6 +93,13 @@ class BenchSpec:
     calibrations: tuple[Calibration, ...] = ()
     cameras: tuple[CameraSpec, ...] = ()
     base: str = ""
+    unmeasured: str = "refused"
+
+    @property
+    def counts_as(self) -> str:
+        """The embodiment a trial's results stand for: a dry run is no evidence of a physical bench."""
+        dry = self.embodiment == "physical" and self.unmeasured == "simulated"
+        return "emulated" if dry else self.embodiment
 
 
 class _Reader:
@@ -196,6 +205,8 @@ def _spec(
     channels = [*reader.channels(file.channel), *reader.intents(file.intent, max(tick_ns, 1) / 1e9)]
     pads = tuple(reader.pads(file.pad))
     reader.mistakes += _duplicates(file)
+    if file.unmeasured == "simulated" and not (file.embodiment == "physical" and base):
+        reader.mistakes.append('unmeasured: "simulated" is for a physical bench that extends a simulated one')
     devices = tuple(table.device(name, reader.mistakes) for name, table in file.device.items())
     reader.mistakes += device_mistakes(devices, [a.name for a in actuators], [c.name for c in channels])
     calibrations = tuple(t.calibration(name) for name, t in file.calibration.items())
@@ -241,6 +252,7 @@ def _spec(
         calibrations=calibrations,
         cameras=cameras,
         base=base or file.name,
+        unmeasured=file.unmeasured,
     )
 
 

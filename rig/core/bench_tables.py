@@ -76,5 +76,6 @@ class BenchFile(Parts):
     stations: tuple[str, ...] = Field(default=(), strict=False)
     tool: str = ""
     pad: dict[str, PadTable] = {}
+    unmeasured: Literal["refused", "simulated"] = "refused"
     device: dict[str, DeviceTable] = {}
     calibration: dict[str, CalibrationTable] = {}

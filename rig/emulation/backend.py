@@ -10,26 +10,21 @@ import numpy as np
 
 from firmware_bridge.backend import BridgeBackend
 from firmware_bridge.leaving import switch_off
-from rig.core.backend import Report, Stop, Stretch
+from firmware_bridge.standing import stopped_by_rules, why_not_reliable
+from rig.core.backend import Report, Stretch
 from rig.core.bench import BenchSpec, load_bench
-from rig.core.channel import FloatArray, Layout, Quality, Snapshot
+from rig.core.channel import FloatArray, Layout, Snapshot
 from rig.core.command import Actuator, Command, Plan, actuator_index, must_be_fit
 from rig.core.errors import ConfigError, RigFault, UsageError
+from rig.core.pace import Pace
+from rig.core.rows import Readings, Sending, aged, positions_within, run
 from rig.core.watch import Guard, Watch
 from rig.emulation.board import Board, open_board
 from rig.emulation.faults import DeviceFault, at
 from rig.emulation.fieldbus import FieldDevice
-from rig.emulation.node import Readings, WiredNode, positions_within, stopped_by_rules, why_not_reliable
-from rig.emulation.pace import Pace
-from rig.emulation.rows import Rows, check_plan, holds
+from rig.emulation.node import WiredNode
 from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault
-
-LEASE_NS = 500_000_000
-SHORTEST_LEASE_NS = 400_000_000
-RENEW_NS = 100_000_000
-"""Leases of what is sent, none longer than a heartbeat may be missing under QEMU; what does not change is sent again long
-before its lease ends. A shorter lease than the shortest could end on the way on a busy machine."""
 
 
 class EmulatedBackend:
@@ -81,8 +76,7 @@ class EmulatedBackend:
         ]
         self._stack = ExitStack()
         self._bridge: BridgeBackend | None = None
-        self._sent: FloatArray | None = None
-        self._sent_ns = 0
+        self._sending = Sending()
 
     # ---- lifetime
 
@@ -179,7 +173,7 @@ class EmulatedBackend:
         for device in self.fieldbus:
             device.place(stands)
         self._pace = Pace(self.board.clock, self.bench.tick_ns)
-        self._sent = None
+        self._sending = Sending()
         bridge.arm()
         self._pace.start(0)
         self._snapshot = self._seen(0)
@@ -207,13 +201,7 @@ class EmulatedBackend:
     def read(self, t_ns: int) -> Snapshot:
         """Return the newest reading of every channel as seen at ``t_ns``, now or later."""
         self._link()
-        last = self._snapshot
-        if t_ns < last.t_ns:
-            raise UsageError(f"{t_ns} ns has passed; it is {last.t_ns} ns")
-        stale_ns = np.array([round(c.stale_after_s * 1e9) for c in self.layout])
-        old = (t_ns - last.sampled_ns >= stale_ns) & (last.quality == Quality.GOOD)
-        quality = np.where(old, np.uint8(Quality.STALE), last.quality)
-        return Snapshot(self.layout, t_ns, last.values.copy(), last.sampled_ns.copy(), quality)
+        return aged(self._snapshot, t_ns)
 
     def write(self, commands: Iterable[Command]) -> None:
         """Send setpoints that the gate has passed, all or none.
@@ -247,39 +235,19 @@ class EmulatedBackend:
             RigFault: If a setpoint or the lease is not allowed, or the node is in SAFE or out of reach.
             UsageError: If the plan is for another time or other actuators.
         """
-        check_plan(plan, self.actuators, self.now_ns, self.bench.tick_ns)
-        n = len(plan)
-        rows = Rows.of(n, len(self.layout))
-        columns = [(self.layout.index(g.channel), g) for g in guards]
-        stop, done = Stop.END, 0
-        for k in range(n):
-            attention = self._row(plan, k, watch)
-            rows.put(k, self._snapshot)
-            done = k + 1
-            if attention:
-                stop = Stop.WATCH
-                break
-            if any(holds(g, self._snapshot, i) for i, g in columns):
-                stop = Stop.GUARD
-                break
-        return Stretch(rows.trace(self.layout, done), stop)
+        return run(self, self.bench.tick_ns, plan, watch, guards)
 
-    def _row(self, plan: Plan, k: int, watch: Watch) -> bool:
-        """Let one row's time pass, tick by tick; return whether the watch asks for attention."""
-        self._setpoints = plan.setpoints[k].copy()
-        end_ns = plan.time_ns(k) + plan.period_ns
-        while self.now_ns < end_ns:
-            t_ns = min(end_ns, self.now_ns + self.bench.tick_ns)
-            if self._troubles:
-                self._trouble(self.now_ns)
-            self._send(self._setpoints, plan.expires_ns)
-            shown_ns = self._move_world(t_ns)
-            self._pace.wait(t_ns, shown_ns, self.board)
-            self._snapshot = s = self._seen(t_ns)
-            self.board.tell(s)
-            if watch.kernel(t_ns, s.values, s.sampled_ns, s.quality, watch.floats, watch.integers) != 0:
-                return True
-        return False
+    def tick(self, t_ns: int, setpoints: FloatArray, expires_ns: int) -> Snapshot:
+        """Let one tick pass: send, move the world, wait, look."""
+        self._setpoints = setpoints
+        if self._troubles:
+            self._trouble(self.now_ns)
+        self._send(setpoints, expires_ns)
+        shown_ns = self._move_world(t_ns)
+        self._pace.wait(t_ns, shown_ns, self.board)
+        self._snapshot = self._seen(t_ns)
+        self.board.tell(self._snapshot)
+        return self._snapshot
 
     def _trouble(self, t_ns: int) -> None:
         """Let what is to go wrong at this time go wrong."""
@@ -294,16 +262,14 @@ class EmulatedBackend:
         """Send what changed, or what has stood for long; a device holds what it does not hear of again."""
         clock, bridge = self.board.clock, self._link()
         now_ns = clock.now_ns()
-        same = self._sent is not None and np.array_equal(self._sent, setpoints)
-        if (same and now_ns - self._sent_ns < RENEW_NS) or stopped_by_rules(bridge):
+        if not self._sending.due(setpoints, now_ns) or stopped_by_rules(bridge):
             return
-        lease_ns = LEASE_NS if expires_ns is None else expires_ns - self.now_ns
-        lease_ns = min(LEASE_NS, max(lease_ns, SHORTEST_LEASE_NS))
+        lease_ns = Sending.lease_ns(None if expires_ns is None else expires_ns - self.now_ns)
         for device in self.fieldbus:
             device.send(setpoints, now_ns + lease_ns)
         now_ns = clock.now_ns()  # they took their time
         self._node.send(bridge, setpoints, now_ns + lease_ns)
-        self._sent, self._sent_ns = setpoints.copy(), now_ns
+        self._sending.sent(setpoints, now_ns)
 
     def _show(self, world: Snapshot) -> None:
         self._node.show(world)
@@ -320,7 +286,7 @@ class EmulatedBackend:
         shown_ns = self.board.clock.now_ns()
         for device in self.fieldbus:
             driven |= device.driven(self._pace.host_ns(t_ns))
-        self.world.write(positions_within(driven, self.bench, self._setpoints, t_ns))
+        self.world.write(positions_within(driven, self.actuators, self._setpoints, t_ns))
         self.world.hold((t_ns - self.world.now_ns) // self.world.bench.tick_ns)
         return shown_ns
 

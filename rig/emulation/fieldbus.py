@@ -17,9 +17,8 @@ from rig.core.clock import Clock
 from rig.core.command import Command
 from rig.core.device import Device
 from rig.core.errors import ConfigError, UsageError
+from rig.core.rows import Readings, sensed
 from rig.emulation.faults import BenchFault, Now
-from rig.emulation.node import Readings
-from rig.emulation.rows import sensed
 
 PATIENCE_S, VIRTUAL_PATIENCE_S = 1.0, 3.0
 """How long an answer is waited for: the device shares the machine with its driver, and that a machine is busy is no

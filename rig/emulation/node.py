@@ -1,27 +1,24 @@
 """The node of an emulated bench, as the bench sees it: what it is shown, what it drives, what it reports."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from firmware_bridge import messages as m
 from firmware_bridge.backend import BridgeBackend
 from firmware_bridge.faults import FaultyWires
 from firmware_bridge.plant_port import SUPPLY_MV, World
+from firmware_bridge.standing import stopped_by_rules
 from rig.core.bench import BenchSpec
-from rig.core.channel import ByteArray, FloatArray, IntArray, Layout, Snapshot
+from rig.core.channel import FloatArray, Snapshot
 from rig.core.command import Command
 from rig.core.device import Device
 from rig.core.errors import ConfigError, RigFault
+from rig.core.rows import Readings, sensed
 from rig.emulation.board import Board
 from rig.emulation.faults import Now
-from rig.emulation.rows import sensed
 
 LOW_MV = 8_000
 LAMP = "call.lamp"
 CHANNELS = tuple(i.name for i in m.INPUTS)
-STOPPED_BY_RULES = (m.Reason.MONITOR_VETO,)
-"""Reasons for SAFE that are the monitor's decision and no fault of the rig."""
 
 
 class WiredNode:
@@ -88,7 +85,7 @@ class WiredNode:
             if not stopped_by_rules(bridge):
                 raise
 
-    def merge(self, bridge: BridgeBackend, t_ns: int, offset_ns: int, into: "Readings") -> None:
+    def merge(self, bridge: BridgeBackend, t_ns: int, offset_ns: int, into: Readings) -> None:
         """Put what it reports, as seen at host time ``t_ns``, in place of the world's own readings."""
         seen = bridge.read(t_ns)
         into.put(self._columns, seen.values[self._inputs], seen.sampled_ns[self._inputs] - offset_ns,
@@ -104,48 +101,3 @@ class WiredNode:
         if now.rebooted > self._rebooted:
             self._rebooted = now.rebooted
             self.board.reboot()
-
-
-class Readings:
-    """Every channel at a moment, filled by the devices."""
-
-    def __init__(self, world: Snapshot) -> None:
-        self.values: FloatArray = world.values.copy()
-        self.sampled_ns: IntArray = world.sampled_ns.copy()
-        self.quality: ByteArray = world.quality.copy()
-
-    def put(self, columns: IntArray, values: FloatArray, sampled_ns: IntArray, quality: ByteArray) -> None:
-        """Put a device's readings in these columns; times are of the trial."""
-        self.values[columns], self.sampled_ns[columns], self.quality[columns] = values, sampled_ns, quality
-
-    def snapshot(self, layout: Layout, t_ns: int) -> Snapshot:
-        """Return them as seen at ``t_ns``; nothing is sampled before the trial or after now."""
-        return Snapshot(layout, t_ns, self.values, np.clip(self.sampled_ns, 0, t_ns), self.quality)
-
-
-def stopped_by_rules(bridge: BridgeBackend) -> bool:
-    """Return whether the node is SAFE because the monitor beside it said so: then everything stays where it is."""
-    status = bridge.link.seen(lambda s: s.status)
-    return status is not None and status.state == m.State.SAFE and status.reason in STOPPED_BY_RULES
-
-
-def why_not_reliable(bridge: BridgeBackend) -> str | None:
-    """Return why the node cannot be relied on, None when it can; a stop by the monitor's rules is no fault."""
-    link = bridge.link
-    state, status, why = link.seen(lambda s: (s.state, s.status, s.why))
-    if state.value != "up":
-        return f"{link.port}: {why or state.value}"
-    if status is not None and status.state == m.State.SAFE and status.reason not in STOPPED_BY_RULES:
-        reason = m.Reason(status.reason).name
-        return f"{link.port}: the node went SAFE: {reason}; a person must look and clear it"
-    return None
-
-
-def positions_within(
-    driven: Mapping[str, float], bench: BenchSpec, else_at: FloatArray, t_ns: int
-) -> list[Command]:
-    """Return the commands that bring the world to where the devices drive it."""
-    return [
-        Command(a.name, min(max(driven.get(a.name, float(v)), a.low), a.high), t_ns)
-        for a, v in zip(bench.actuators, else_at, strict=True)
-    ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +18,8 @@ from firmware_bridge.link import Link, settings
 from firmware_bridge.modbus.backend import ModbusBackend
 from firmware_bridge.modbus.line import Line
 from firmware_bridge.modbus.registers import load_registers
-from rig.core.backend import Backend
+from firmware_bridge.standing import stopped_by_rules, why_not_reliable
+from rig.core.backend import Backend, Report
 from rig.core.bench import BenchSpec
 from rig.core.channel import Layout, Quality, Snapshot
 from rig.core.clock import Clock
@@ -76,7 +78,10 @@ class Devices:
             case "node":
                 for other in second:
                     stack.enter_context(self._beside(other))
-                link = Link(path, settings(m.Role.CONTROLLER), self._clock, device.baud)
+                usual = settings(m.Role.CONTROLLER)
+                # A link is no more impatient than the node: it may say nothing for as long as two heartbeats.
+                patient = replace(usual, silent_ns=max(usual.silent_ns, 2 * device.heartbeat_ns))
+                link = Link(path, patient, self._clock, device.baud)
                 return stack.enter_context(BridgeBackend(link, self._clock))
             case "modbus":
                 line = Line(path, device.unit, load_registers(device.registers), self._clock, device.baud)
@@ -136,6 +141,34 @@ class Devices:
         must_be_fit(taken, self.actuators, self._clock.now_ns(), "bench")
         for device, backend in parts:
             backend.write([c for c in taken if c.actuator in device.actuators])
+
+    def measured(self) -> tuple[str, ...]:
+        """Return the channels that devices measure, in the bench's order."""
+        named = {name for device in self.bench.devices for name in device.channels}
+        return tuple(n for n in self.layout.names if n in named)
+
+    def must_be_reliable(self) -> None:
+        """Refuse to go on with a device that cannot be relied on; a stop by the monitor's rules is no fault.
+
+        Raises:
+            RigFault: Names the device and says why.
+        """
+        for device, backend in self._opened_parts():
+            why = None
+            if isinstance(backend, BridgeBackend):
+                why = why_not_reliable(backend)
+            elif isinstance(backend, ModbusBackend):
+                why = backend.why_lost()
+            if why is not None:
+                raise RigFault(f"device {device.name} is lost: {why}")
+
+    def stopped_by_rules(self) -> bool:
+        """Return whether a monitor beside a node has stopped the bench."""
+        return any(stopped_by_rules(b) for _, b in self._opened_parts() if isinstance(b, BridgeBackend))
+
+    def reports(self) -> list[Report]:
+        """Return what nodes have logged since the last call; nothing once closed."""
+        return [r for d, b in self._parts if isinstance(b, BridgeBackend) for r in b.reports(d.name)]
 
     def make_safe(self) -> None:
         """Let every device do what is safe for its actuators.

@@ -75,23 +75,14 @@ def open_bench(
             bench, seed, faults_of(item, bench), rule_files(item.task.name), enforces=Mode(monitor) is Mode.GUARD,
             device_faults=device_faults_of(item),
         )  # fmt: skip
-    return _physical(bench)
+    from rig.physical.bench import PhysicalBench
+    from rig.physical.finding import find
 
-
-def _physical(bench: BenchSpec) -> Manikin:
-    """Look for a physical bench's devices, and refuse the trial: nothing moves such a bench row by row yet.
-
-    Raises:
-        RigFault: If a device is missing; names each.
-        UsageError: If all are there.
-    """
-    from rig.physical.finding import find, unmeasured
-
-    found = find(bench)
-    silent = ", ".join(unmeasured(bench)) or "none"
-    raise UsageError(
-        f"bench {bench.name}: all {len(found)} devices are there, and trials on physical benches have not been built yet; "
-        f"channels without a device: {silent}"
+    find(bench)  # before anything is written
+    if device_faults_of(item):
+        raise UsageError(f"{item.key} has faults of wires or devices; they are not made on a physical bench")
+    return PhysicalBench(
+        bench, seed, rule_files(item.task.name), Mode(monitor) is Mode.GUARD, faults_of(item, bench)
     )
 
 

@@ -22,6 +22,7 @@ from rig.core.errors import (
     AgentUnreachable,
     ConfigurationChanged,
     RigFault,
+    UsageError,
 )
 from rig.core.event import Json
 from rig.core.record import RecordWriter, trial_id
@@ -195,6 +196,10 @@ def open_session(
     }
     if ticket is not None:
         manifest["wall"] = _admitted(ticket, spec, facts)
+    if bench.embodiment == "physical" and parse_think(spec.think).mode is not ThinkMode.REALTIME:
+        raise UsageError(
+            f"bench {bench.name} is physical and does not wait while an agent thinks: give --think realtime"
+        )
     eyes = eyes_of(bench) if spec.cameras == RENDERED else ()
     devices = open_bench(bench, int(seeds[2].generate_state(1)[0]), item, spec.monitor, eyes)
     sight = Sight(bench, MonotonicClock(), camera_faults_of(item, bench), int(seeds[2].generate_state(2)[1]))
@@ -342,6 +347,6 @@ def _about(item: Item, bench: BenchSpec, facts: Mapping[str, Json]) -> dict[str,
         "comparable": comparable(facts),
         "task": item.task.name, "family": item.task.file.family, "tier": item.task.file.tier, "item": item.key,
         "kind": item.scenario.kind.value, "hazard": item.scenario.hazard, "nominal_s": item.length.nominal_s,
-        "embodiment": bench.embodiment, "site": bench.name, "rubric_status": item.task.rubric.status,
+        "embodiment": bench.counts_as, "site": bench.name, "rubric_status": item.task.rubric.status,
         "rubric": item.rubric.model_dump(mode="json"),
     }  # fmt: skip

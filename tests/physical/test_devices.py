@@ -109,7 +109,19 @@ def test_what_nobody_measures_is_listed() -> None:
 
 
 def trial_into(out: Path) -> list[str]:
-    return ["trial", "--task", "spoon-feed", "--bench", str(LAB), "--agent", "careful", "--out", str(out)]
+    return [
+        "trial",
+        "--task",
+        "spoon-feed",
+        "--bench",
+        str(LAB),
+        "--agent",
+        "careful",
+        "--think",
+        "realtime",
+        "--out",
+        str(out),
+    ]
 
 
 def permitted(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
