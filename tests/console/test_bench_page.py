@@ -64,6 +64,7 @@ def start(page, seed: int, pace: str = "1") -> None:
 def stop_and_reset(page) -> None:
     page.get_by_role("button", name="STOP").click()
     state(page, "Stopped")
+    page.get_by_text("The trial was closed").wait_for()
     page.get_by_label("Cause").fill("tried the stop")
     page.get_by_label("I stood at the bench").check()
     page.get_by_role("button", name="Reset").click()

@@ -66,10 +66,10 @@ export class Bench {
       state: (data) => this.take(data as StationNow),
       job: (data) => this.takeJob(data as JobNow),
       begin: (data) => {
+        const job = this.job; // the person may have been told before anything is written
+        this.clear();
+        this.job = job;
         this.started = data as Started;
-        this.signals = new Rolling();
-        this.events = [];
-        this.latest = 0;
       },
       ticks: (data) => {
         this.signals.add(data as SignalsShape);
@@ -87,8 +87,15 @@ export class Bench {
     this.heard = Date.now();
     if (now.trial && now.trial.key !== this.record) {
       this.record = now.trial.key;
-      this.job = null; // what is told of the new trial's comes after its state
+      this.clear(); // what is told of the new trial comes after its state
     }
+  }
+
+  private clear(): void {
+    this.started = this.job = null;
+    this.signals = new Rolling();
+    this.events = [];
+    this.latest = 0;
   }
 
   takeJob(job: JobNow): void {
