@@ -9,7 +9,7 @@ from rig.core.errors import CannotArm, ConfigError, UsageError
 from rig.offscreen import why_no_graphics
 from rig.sim.backend import SimBackend
 from rig.trial.eyes import read_off, rendered
-from rig.trial.faults import device_faults_of, faults_of, own_faults_of
+from rig.trial.faults import device_faults_of, faults_of
 from rig.trial.parts import Manikin, Mode, Recorder
 from rig.trial.rendered import Eye, RenderedBackend
 from rig.trial.sight import Sight
@@ -66,7 +66,7 @@ def open_bench(
             )
         if eyes:
             given = [channel for spec in eyes for channel in read_off(spec)]
-            return SimBackend(bench, seed=seed, faults=own_faults_of(item), given=given)
+            return SimBackend(bench, seed=seed, faults=faults_of(item, bench, given), given=given)
         return SimBackend(bench, seed=seed, faults=faults_of(item, bench))
     if bench.embodiment == "emulated":
         from rig.emulation.backend import EmulatedBackend

@@ -1,5 +1,6 @@
 """What goes wrong in a scenario: with sensors, with the cameras they rest on, with wires and devices."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rig.core.bench import BenchSpec
@@ -10,25 +11,22 @@ from rig.sim.faults import SensorFault, parse_faults
 from tasks.suite import Item
 
 
-def faults_of(item: Item, bench: BenchSpec) -> tuple[SensorFault, ...]:
+def faults_of(item: Item, bench: BenchSpec, given: Sequence[str] = ()) -> tuple[SensorFault, ...]:
     """Return what goes wrong with sensors in the scenario, by fault of their own or of the camera they rest on.
 
     Shares of the duration are times here.
 
-    Raises:
-        ConfigError: If a fault is not one the bench knows.
-    """
-    return (*own_faults_of(item), *of_cameras(camera_faults_of(item, bench), bench.cameras))
-
-
-def own_faults_of(item: Item) -> tuple[SensorFault, ...]:
-    """Return what goes wrong with sensors themselves.
+    Args:
+        item: The item.
+        bench: The bench.
+        given: Channels that are read off frames: these have a camera's fault in them already.
 
     Raises:
         ConfigError: If a fault is not one the bench knows.
     """
     own = [f for f in _timed(item) if not is_bench_fault(f) and not is_camera_fault(f)]
-    return parse_faults(own, _source(item))
+    told = of_cameras(camera_faults_of(item, bench), bench.cameras)
+    return (*parse_faults(own, _source(item)), *(f for f in told if f.channel not in given))
 
 
 def camera_faults_of(item: Item, bench: BenchSpec) -> tuple[CameraFault, ...]:

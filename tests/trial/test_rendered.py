@@ -75,6 +75,9 @@ def test_a_frozen_picture_is_noticed_said_and_not_read(tmp_path: Path) -> None:
     last = trace.row(len(trace) - 1)
     for channel in (GAP, YAW, OPENING):
         assert last[channel].quality is Quality.STALE and last[channel].t_ns < 1.5e9
+    # What rests on the camera and is not read off its frames goes blind with it; what another sees does not.
+    assert last["camera.takes"].t_ns < 1.5e9 < last["camera.load"].t_ns
+    assert last["camera.load"].quality is Quality.GOOD
     before = trace.t_ns < 1_200_000_000
     assert (trace.quality[before, trace.layout.index(GAP)][5:] == Quality.GOOD).all()
 
