@@ -13,7 +13,8 @@ from rig.core.channel import ByteArray, Channel, FloatArray, Quality, Trace
 from rig.core.clock import MonotonicClock
 from rig.core.command import steady
 from rig.core.errors import ConfigError, RigFault
-from rig.emulation.backend import LEASE_NS, EmulatedBackend
+from rig.core.rows import LEASE_NS
+from rig.emulation.backend import EmulatedBackend
 from rig.emulation.faults import (
     MODBUS,
     REACTIONS,
