@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.core.bench import BenchSpec
 from rig.core.camera import CameraSpec
 from rig.core.clock import wall_utc
 from rig.core.errors import UsageError
@@ -88,7 +87,7 @@ def rendered(backend: SimBackend, spec: CameraSpec) -> Iterator[Rendered]:
             lens, where = _lens_and_place(view, spec)
             yield Rendered(view, RoomDetector(camera=lens, place=where, room=load_room()))
         else:
-            yield Rendered(view, _amount(view, spec, backend.bench, channels))
+            yield Rendered(view, _amount(view, spec, channels))
 
 
 def _plates() -> list[Plate]:
@@ -109,7 +108,7 @@ def _face(view: View, spec: CameraSpec) -> FaceDetector:
     return FaceDetector(camera=lens, markers=load_markers(), extrinsics=where)
 
 
-def _amount(view: View, spec: CameraSpec, bench: BenchSpec, channels: set[str]) -> AmountDetector:
+def _amount(view: View, spec: CameraSpec, channels: set[str]) -> AmountDetector:
     """Return what reads an amount: off a tool that the camera goes with, or off something that stands on the bench."""
     found = {AMOUNTS[channel] for channel in channels & {*AMOUNTS}}
     if len(channels) != 1 or not found:

@@ -23,7 +23,7 @@ from rig.core.toml_file import Table, load_validated
 from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.face import Extrinsics
 from rig.vision.frame import Frame
-from rig.vision.perceive import Reading, food
+from rig.vision.perceive import Reading, food, nothing
 
 Vector = NDArray[np.float64]
 Three = tuple[str, str, str]
@@ -205,38 +205,28 @@ class AmountDetector:
 
         Args:
             frame: The frame.
-            tip_m: Not needed: the camera goes with the tool.
+            tip_m: Not needed: what it looks at is always in one place.
         """
         return {self.vessel.channel: self._amount(frame)}
 
     def _amount(self, frame: Frame) -> Reading:
         mask = food(frame.picture)
         if mask[self._rim()].mean() > BEHIND:
-            return Reading(
-                value=None, sd=float("inf"), exposed_ns=frame.exposed_ns,
-                why="what is behind the vessel has the colour of what is in it",
-            )  # fmt: skip
-        found, _ = cv2.findContours(
-            (mask & self._reach).astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE
-        )
+            return nothing(frame, "what is behind the vessel has the colour of what is in it")
+        inside = (mask & self._reach).astype(np.uint8)
+        found, _ = cv2.findContours(inside, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
         largest = max(found, key=cv2.contourArea, default=None)
-        if largest is not None and len(largest) >= FEWEST_PX and not self._begins_in(largest):
-            return Reading(
-                value=None, sd=float("inf"), exposed_ns=frame.exposed_ns,
-                why="something of the same colour is in front",
-            )  # fmt: skip
         volumes, areas = self._table
         if largest is None or len(largest) < FEWEST_PX:
             smallest = float(np.interp(FEWEST_PX**2 / (4 * np.pi), areas, volumes))
             return Reading(value=0.0, sd=smallest, exposed_ns=frame.exposed_ns)
+        if not self._begins_in(largest):
+            return nothing(frame, "something of the same colour is in front")
         hull = cv2.convexHull(largest)
         around = float(cv2.arcLength(hull, closed=True))
         area = float(cv2.contourArea(hull)) + around * EDGE_PX  # contours run through the middles of pixels
         if area > BEYOND * areas[-1]:
-            return Reading(
-                value=None, sd=float("inf"), exposed_ns=frame.exposed_ns,
-                why="more of the colour than the vessel can hold",
-            )  # fmt: skip
+            return nothing(frame, "more of the colour than the vessel can hold")
         ml = float(np.interp(area, areas, volumes))
         edge = float(np.interp(area + around * 2 * EDGE_PX, areas, volumes)) - ml
         return Reading(value=ml, sd=float(np.hypot(edge, SHAPE * ml)), exposed_ns=frame.exposed_ns)

@@ -20,7 +20,7 @@ from rig.core.toml_file import Table, load_validated
 from rig.vision.calibration import Intrinsics, Matrix
 from rig.vision.frame import Frame
 from rig.vision.markers import Pose, find_tags
-from rig.vision.perceive import Reading
+from rig.vision.perceive import Reading, nothing
 
 Vector = NDArray[np.float64]
 AMBIGUOUS: Final = 0.6
@@ -194,7 +194,7 @@ class FaceDetector:
         tags = self.markers.tags
         seen = {part: poses[tag.number] for part, tag in tags.items() if tag.number in poses}
         if "head" not in seen:
-            return {name: _nothing(frame, "no head seen") for name in CHANNELS}
+            return {name: nothing(frame, "no head seen") for name in CHANNELS}
         bodies = {part: _body(seen[part], tags[part]) for part in seen}
         return {
             "face.gap": self._gap(seen, bodies, frame, tip_m),
@@ -219,7 +219,7 @@ class FaceDetector:
     def _gap_by_arm(self, pose: Pose, head: "_Body", frame: Frame, tip_m: Vector | None) -> Reading:
         """Read the gap off the head alone, and take the spoon to be where the arm's joints say."""
         if tip_m is None or self.extrinsics is None:
-            return _nothing(frame, "no spoon seen")
+            return nothing(frame, "no spoon seen")
         tip = (tip_m - self.extrinsics.position_m) @ self.extrinsics.rotation
         away = head.inside(tip) - self.markers.lips
         sd = _sd(pose, head.inside(tip) - self.markers.tags["head"].at_m)
@@ -227,7 +227,7 @@ class FaceDetector:
 
     def _opening(self, seen: Mapping[str, Pose], bodies: "Mapping[str, _Body]", frame: Frame) -> Reading:
         if "jaw" not in seen:
-            return _nothing(frame, "no jaw seen")
+            return nothing(frame, "no jaw seen")
         m = self.markers
         jaw = (
             bodies["head"].inside(seen["jaw"].position_m) - m.tags["jaw"].at_m
@@ -240,7 +240,7 @@ class FaceDetector:
 
     def _yaw(self, seen: Mapping[str, Pose], bodies: "Mapping[str, _Body]", frame: Frame) -> Reading:
         if self.extrinsics is None:
-            return _nothing(frame, "it is not known where the camera is; calibrate its extrinsics")
+            return nothing(frame, "it is not known where the camera is; calibrate its extrinsics")
         out = (self.extrinsics.rotation @ bodies["head"].rotation)[:, 0]
         turn = float(np.sqrt(np.linalg.eigvalsh(seen["head"].covariance[3:, 3:])[-1]))
         return Reading(
@@ -273,7 +273,3 @@ def _body(pose: Pose, tag: Tag) -> _Body:
 def _sd(pose: Pose, lever: Vector) -> float:
     turn = float(np.sqrt(np.linalg.eigvalsh(pose.covariance[3:, 3:])[-1]))
     return float(np.hypot(pose.sd_m, turn * np.linalg.norm(lever)))
-
-
-def _nothing(frame: Frame, why: str) -> Reading:
-    return Reading(value=None, sd=float("inf"), exposed_ns=frame.exposed_ns, why=why)

@@ -35,6 +35,11 @@ class Reading:
     why: str = ""
 
 
+def nothing(frame: Frame, why: str) -> Reading:
+    """Return that nothing was read off a frame, and why."""
+    return Reading(value=None, sd=float("inf"), exposed_ns=frame.exposed_ns, why=why)
+
+
 class Place(IntEnum):
     """Where a person is."""
 

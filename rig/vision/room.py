@@ -19,7 +19,7 @@ from rig.core.toml_file import Table, load_validated
 from rig.vision.calibration import Intrinsics
 from rig.vision.face import Extrinsics
 from rig.vision.frame import Frame
-from rig.vision.perceive import Place, Reading
+from rig.vision.perceive import Place, Reading, nothing
 
 CHANNELS: Final = ("depth.place", "depth.floor")
 Vector = NDArray[np.float64]
@@ -124,8 +124,7 @@ class RoomDetector:
             tip_m: Not needed.
         """
         if frame.depth_m is None:
-            nothing = Reading(value=None, sd=float("inf"), exposed_ns=frame.exposed_ns, why="no depth")
-            return dict.fromkeys(CHANNELS, nothing)
+            return dict.fromkeys(CHANNELS, nothing(frame, "no depth"))
         points, area = self._points(frame.depth_m)
         room = self.room
         down = area[room.floor.holds(points) & _between(points[..., 2], room.floor.over)].sum()
