@@ -79,8 +79,12 @@ class Devices:
                 for other in second:
                     stack.enter_context(self._beside(other))
                 usual = settings(m.Role.CONTROLLER)
-                # A link is no more impatient than the node: it may say nothing for as long as two heartbeats.
-                patient = replace(usual, silent_ns=max(usual.silent_ns, 2 * device.heartbeat_ns))
+                # A link is no more impatient than its node: it asks again for a heartbeat's time, and two may be missed.
+                patient = replace(
+                    usual,
+                    silent_ns=max(usual.silent_ns, 2 * device.heartbeat_ns),
+                    tries=max(usual.tries, device.heartbeat_ns // usual.retry_ns),
+                )
                 link = Link(path, patient, self._clock, device.baud)
                 return stack.enter_context(BridgeBackend(link, self._clock))
             case "modbus":

@@ -1,7 +1,9 @@
 """Whole trials on a physical bench file: firmware on ptys, a bed behind a real Modbus server. No hardware was met."""
 
 import contextlib
+import multiprocessing
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -13,6 +15,7 @@ import pytest
 from analysis.grade import grade
 from firmware_bridge import messages as m
 from firmware_bridge.backend import BridgeBackend
+from firmware_bridge.discovery import Port
 from firmware_bridge.modbus.simulator import SimulatedDevice
 from rig.cli import run as runrig
 from rig.core.agent import Briefing, Decision, Observation
@@ -22,9 +25,11 @@ from rig.core.command import Command
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.event import Kind
 from rig.core.record import read, verify
+from rig.core.rows import LEASE_NS
 from rig.core.tools import Action, Finish, SetBed
 from rig.doctor.permit import Permit, permit_file
 from rig.doctor.state import save
+from rig.physical import finding
 from rig.sim.backend import SimBackend
 from rig.trial import run
 from rig.trial.devices import start_of
@@ -178,6 +183,45 @@ def test_an_emergency_stop_ends_the_trial_as_the_rigs_fault(
     record = read(tmp_path / "r")
     assert grade(record).outcome.value == "ABORTED" and lab.bed.holding
     assert lab.bed.positions["bed.back"] > 60.0, "and the bed did not go on"
+
+
+def lower_the_back(file: Path, ports: tuple[Port, ...], folder: Path) -> None:
+    """Be a trial in a process of its own, far from done."""
+    be_punctual()
+    finding.ports_here = lambda: ports  # type: ignore[assignment]
+    run.make_agent = scripted(SetBed(part="back", value=30.0))  # type: ignore[assignment]
+    spec = TrialSpec(item=ITEM, agent="careful", bench=str(file), monitor="shadow", seed=0, think="realtime")
+    run_trial(spec, folder)
+
+
+def test_a_trial_that_is_killed_leaves_node_and_bed_safe_by_themselves(lab: Lab, tmp_path: Path) -> None:
+    child = multiprocessing.get_context("spawn").Process(
+        target=lower_the_back, args=(lab.file, ports_of(lab.node), tmp_path / "r")
+    )
+    child.start()
+    clock = MonotonicClock()
+    try:
+        end_ns = clock.now_ns() + 90_000_000_000
+        while lab.bed.positions["bed.back"] > BACK[0] - 1.0:
+            assert child.is_alive() and clock.now_ns() < end_ns, "the bed does not move"
+            clock.sleep_until(clock.now_ns() + 5_000_000)
+        lab.node.until(m.State.ARMED)
+        lab.node.until(m.State.ARMED)  # the technician's, and the trial's
+        killed_ns = time.monotonic_ns()
+        child.kill()
+        reason, at_us = lab.node.until(m.State.SAFE)
+    finally:
+        child.kill()
+        child.join()
+    assert reason in (m.Reason.CONTROLLER_LOST, m.Reason.MONITOR_LOST)
+    assert at_us * 1000 - killed_ns < (HEARTBEAT_MS + 25) * 1_000_000, (
+        "within a heartbeat and the node's own period"
+    )
+    clock.sleep_until(clock.now_ns() + LEASE_NS)
+    stands = lab.bed.positions["bed.back"]
+    assert lab.bed.holding and stands > 60.0
+    clock.sleep_until(clock.now_ns() + 300_000_000)
+    assert lab.bed.positions["bed.back"] == stands, "its lease has ended"
 
 
 def test_nothing_is_brought_to_where_the_job_begins(lab: Lab, tmp_path: Path) -> None:
