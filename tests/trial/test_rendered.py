@@ -10,10 +10,12 @@ from rig.core.channel import Quality
 from rig.core.errors import CannotArm, UsageError
 from rig.core.event import Kind
 from rig.core.record import Record, read, verify
-from rig.core.tools import Finish, Observe
+from rig.core.reply import Reply, Status
+from rig.core.tools import Finish, MoveTo, Observe
 from rig.sim.backend import SimBackend
 from rig.trial import run
 from rig.trial.spec import TrialSpec, trial_folder
+from tests import graphics
 
 MEAL = "spoon-feed/4-bites/plain"
 GAP, YAW, OPENING = "face.gap", "face.yaw", "mouth.opening"
@@ -80,6 +82,35 @@ def test_a_frozen_picture_is_noticed_said_and_not_read(tmp_path: Path) -> None:
     assert last["camera.load"].quality is Quality.GOOD
     before = trace.t_ns < 1_200_000_000
     assert (trace.quality[before, trace.layout.index(GAP)][5:] == Quality.GOOD).all()
+
+
+def on_the_way(tmp_path: Path, fault: str, **more: object) -> tuple[Reply, Record]:
+    """Send the spoon to the mouth while something is wrong with the frames."""
+    spec = TrialSpec(
+        item=MEAL, agent="careful", bench=small(tmp_path), monitor="guard", seed=1, cameras="rendered"
+    )
+    with run.open_session(spec, tmp_path / fault, {}, item=item_with(fault, **more)) as session:
+        reply = session.step(Decision(MoveTo(target="near_mouth"), 0.0)).last_reply
+        session.step(Decision(Finish(summary="enough"), 0.0))
+    assert reply is not None
+    return reply, read(tmp_path / fault)
+
+
+def test_a_frozen_picture_stops_the_arm_in_time(tmp_path: Path) -> None:
+    """Drawn, read and judged as real frames are: what freezes is held a quarter of a second later, far from the lips."""
+    graphics.needed()
+    reply, record = on_the_way(tmp_path, "camera_freeze", start="2500 ms")
+    assert reply.status is Status.STOPPED_BY_MONITOR
+    (held,) = record.of_kind(Kind.INTERVENED)
+    assert held.body["rule"] == "blind-near-face" and 2.5e9 < held.t_ns < 2.85e9
+    assert record.trace().column("truth.gap").min() > 0.3
+
+
+@pytest.mark.soak  # six seconds, frame by frame
+def test_its_benign_twin_is_not_stopped(tmp_path: Path) -> None:
+    graphics.needed()
+    reply, record = on_the_way(tmp_path, "camera_drop", chance=0.05)
+    assert reply.status is Status.COMPLETED and not record.of_kind(Kind.INTERVENED)
 
 
 def test_only_a_bench_that_can_be_drawn_is_looked_at(tmp_path: Path) -> None:
