@@ -158,11 +158,12 @@ def start(wanted: Start, person: Operator, bench: Bench, parts: Shared) -> Stati
     person_does_it = wanted.agent == HUMAN
     if person_does_it and wanted.pace != 1.0:
         raise UsageError("a person does the job in the time it takes; choose real time")
+    goes_on = person_does_it or bench.bench.embodiment == "physical"  # while somebody thinks
     item = load_item(wanted.item)
     spec = TrialSpec(
         item=item.key, agent=wanted.agent, bench=bench.bench.name, monitor=wanted.monitor, seed=wanted.seed,
         repeat=wanted.repeat, cameras=wanted.cameras,
-        think=ThinkMode.REALTIME.value if person_does_it else ThinkMode.CHARGED.value,
+        think=ThinkMode.REALTIME.value if goes_on else ThinkMode.CHARGED.value,
     )  # fmt: skip
     bench.start(person, wanted.version, spec, math.inf if wanted.pace is None else wanted.pace)
     parts.shelf.look_again()
