@@ -162,7 +162,7 @@ def paint(scratch: Path) -> None:
 def events(scratch: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    made = serving.settings(scratch / "runs-events", scratch / "cache-events", port=serving.free_port())
+    made = serving.settings(scratch / "runs-events", scratch / "cache-events")
     folder = made.runs / "talkative"
     made.runs.mkdir()
     make(folder, 600, 2, 10, events=1_000_000)
@@ -179,8 +179,9 @@ def events(scratch: Path) -> None:
         print(
             f"  {found['total']:,} events; a page of 100 anywhere: median {1e3 * np.median(times):.0f} ms, worst {1e3 * max(times):.0f} ms"
         )
-    with serving.served(made), sync_playwright() as play:
-        browser, page = open_page(play, made, Role.ADMIN)
+    outside = serving.settings(made.runs, made.cache, port=serving.free_port())
+    with serving.served(outside), sync_playwright() as play:
+        browser, page = open_page(play, outside, Role.ADMIN)
         page.evaluate("key => { location.hash = `/trials/${key}?tab=events` }", key)
         page.locator(".box button.event").first.wait_for()
         page.get_by_label("follow the clock").uncheck()
