@@ -57,8 +57,13 @@ class Located:
 
 
 def seen_of(picture: Picture, camera: Intrinsics, tags: Mapping[str, Tag]) -> dict[int, Pose]:
-    """Return the bench's tags that are seen in a picture, by number."""
-    return find_tags(picture, camera, {tag.number: tag.side_m for tag in tags.values()})
+    """Return the bench's tags that are seen in a picture, by number.
+
+    A lens found a moment ago is still some tenths of a pixel off at the rim, and what several tags say together
+    tells one that is covered: each by itself need not fit as well as one that is relied on alone.
+    """
+    sides_m = {tag.number: tag.side_m for tag in tags.values()}
+    return find_tags(picture, camera, sides_m, worst_px=WORST_TAG_PX)
 
 
 def locate(found: Mapping[int, Pose], camera: Intrinsics, tags: Mapping[str, Tag]) -> Located:

@@ -81,6 +81,7 @@ def find_tags(
     camera: Intrinsics,
     sides_m: Mapping[int, float],
     near: Mapping[int, Matrix] | None = None,
+    worst_px: float = WORST_PX,
 ) -> dict[int, Pose]:
     """Return the pose of every known tag in a picture; of one seen twice, none.
 
@@ -90,6 +91,7 @@ def find_tags(
         sides_m: Side of the black square of each known tag; others are not looked at.
         near: Corners of tags in the frame before, shape (4, 2) each: they are looked for there first, which is
             several times quicker; if one of them is not there, the whole picture is searched.
+        worst_px: Root mean square reprojection error beyond which a detection is none.
     """
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
     if near and set(near) == set(sides_m):
@@ -99,7 +101,9 @@ def find_tags(
             squares = _squares(grey, None)
     else:
         squares = _squares(grey, None)
-    found = {n: _pose(n, corners, camera, sides_m[n]) for n, corners in squares.items() if n in sides_m}
+    found = {
+        n: _pose(n, corners, camera, sides_m[n], worst_px) for n, corners in squares.items() if n in sides_m
+    }
     return {number: pose for number, pose in found.items() if pose is not None}
 
 
@@ -133,7 +137,7 @@ def _back(square: Any) -> Matrix:  # noqa: ANN401
     return np.asarray((square.reshape(4, 2) + 0.5) / ENLARGED - 0.5, np.float64)
 
 
-def _pose(number: int, corners: Matrix, camera: Intrinsics, side_m: float) -> Pose | None:
+def _pose(number: int, corners: Matrix, camera: Intrinsics, side_m: float, worst_px: float) -> Pose | None:
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1)
     if sides.min() < SMALLEST_PX:
         return None
@@ -149,7 +153,7 @@ def _pose(number: int, corners: Matrix, camera: Intrinsics, side_m: float) -> Po
         key=lambda fit: fit.error_px,
     )
     best, rivals = fits[0], [fit for fit in fits[1:] if _apart(fit, fits[0]) > SAME_RAD]
-    if not best.error_px <= WORST_PX or not best.move[2] > 0.0:
+    if not best.error_px <= worst_px or not best.move[2] > 0.0:
         return None
     return Pose(
         number=number,
