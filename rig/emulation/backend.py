@@ -1,6 +1,6 @@
 """An emulated bench as the trial sees it: stretches of ticks, each paid for in the board's time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -11,23 +11,21 @@ import numpy as np
 from firmware_bridge.backend import BridgeBackend
 from firmware_bridge.leaving import switch_off
 from firmware_bridge.standing import stopped_by_rules, why_not_reliable
-from rig.core.backend import Report, Stretch
-from rig.core.bench import BenchSpec, load_bench
-from rig.core.channel import FloatArray, Layout, Snapshot
-from rig.core.command import Actuator, Command, Plan, actuator_index, must_be_fit
+from rig.core.backend import Report
+from rig.core.bench import BenchSpec
+from rig.core.channel import FloatArray, Snapshot
 from rig.core.errors import ConfigError, RigFault, UsageError
 from rig.core.pace import Pace
-from rig.core.rows import Readings, Sending, aged, positions_within, run
-from rig.core.watch import Guard, Watch
+from rig.core.rows import Readings, Sending
 from rig.emulation.board import Board, open_board
 from rig.emulation.faults import DeviceFault, at
 from rig.emulation.fieldbus import FieldDevice
 from rig.emulation.node import WiredNode
-from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault
+from rig.sim.wired import WiredBench
 
 
-class EmulatedBackend:
+class EmulatedBackend(WiredBench):
     """The devices of an emulated bench, with the world they are in.
 
     Time goes on in ticks of the bench. After each the world is moved by what the drives really did, its
@@ -62,11 +60,8 @@ class EmulatedBackend:
             raise ConfigError(
                 f"bench {bench.name}", ["an emulated bench needs exactly one device with driver node"]
             )
-        self.bench, self._rules, self._enforces = bench, tuple(rules), enforces
-        self._troubles = tuple(device_faults)
-        self.world = SimBackend(load_bench(bench.base), seed, tuple(faults))
-        if self.world.layout.names != bench.layout.names:
-            raise ConfigError(f"bench {bench.name}", [f"its channels must be those of {bench.base}"])
+        super().__init__(bench, seed, faults)
+        self._rules, self._enforces, self._troubles = tuple(rules), enforces, tuple(device_faults)
         self.board: Board = open_board(nodes[0], seed)
         self._node = WiredNode(bench, nodes[0], self.board, np.random.default_rng([seed, 6]))
         self.fieldbus = [
@@ -76,7 +71,6 @@ class EmulatedBackend:
         ]
         self._stack = ExitStack()
         self._bridge: BridgeBackend | None = None
-        self._sending = Sending()
 
     # ---- lifetime
 
@@ -117,36 +111,6 @@ class EmulatedBackend:
     # ---- what there is
 
     @property
-    def layout(self) -> Layout:
-        """Every channel the bench measures, intents included."""
-        return self.bench.layout
-
-    @property
-    def actuators(self) -> tuple[Actuator, ...]:
-        """Every quantity the gate may pass setpoints to."""
-        return self.bench.actuators
-
-    @property
-    def now_ns(self) -> int:
-        """Trial time of the last tick."""
-        return self._snapshot.t_ns
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """What a start may name beside actuators and body inputs."""
-        return self.world.starts
-
-    @property
-    def setpoints(self) -> FloatArray:
-        """The setpoints in force, shape (actuators,)."""
-        return self._setpoints.copy()
-
-    @property
-    def pace(self) -> Pace:
-        """How punctual the bench has been."""
-        return self._pace
-
-    @property
     def bridge(self) -> BridgeBackend:
         """The link to the node, for examinations."""
         return self._link()
@@ -179,14 +143,6 @@ class EmulatedBackend:
         self._snapshot = self._seen(0)
         return self._snapshot
 
-    def set_body(self, values: Mapping[str, float]) -> None:
-        """Let the person do this from the next tick on."""
-        self.world.set_body(values)
-
-    def set_intent(self, values: Mapping[str, float]) -> None:
-        """Say from the next tick on what the controller is about to do."""
-        self.world.set_intent(values)
-
     def press(self, pressed: bool) -> None:
         """Press or release the emergency stop of the node."""
         self._node.estop = pressed
@@ -194,27 +150,10 @@ class EmulatedBackend:
 
     # ---- reading and writing
 
-    def snapshot(self) -> Snapshot:
-        """Return every channel at the last tick."""
-        return self._snapshot
-
     def read(self, t_ns: int) -> Snapshot:
         """Return the newest reading of every channel as seen at ``t_ns``, now or later."""
         self._link()
-        return aged(self._snapshot, t_ns)
-
-    def write(self, commands: Iterable[Command]) -> None:
-        """Send setpoints that the gate has passed, all or none.
-
-        Raises:
-            RigFault: If one may not be sent, or the node does not take it.
-        """
-        taken, wanted = tuple(commands), self._setpoints.copy()
-        must_be_fit(taken, self.actuators, self.now_ns, "bench")
-        for command in taken:
-            wanted[actuator_index(self.actuators, command.actuator)] = command.value
-        self._setpoints = wanted
-        self._send(self._setpoints, None)
+        return super().read(t_ns)
 
     def make_safe(self) -> None:
         """Let every device do what is safe for its actuators; `place` takes charge again.
@@ -227,15 +166,6 @@ class EmulatedBackend:
         switch_off([self._bridge.make_safe, *(device.make_safe for device in self.fieldbus)])
 
     # ---- running
-
-    def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
-        """Run the plan's rows until it ends, a guard holds, or the watch asks for attention.
-
-        Raises:
-            RigFault: If a setpoint or the lease is not allowed, or the node is in SAFE or out of reach.
-            UsageError: If the plan is for another time or other actuators.
-        """
-        return run(self, self.bench.tick_ns, plan, watch, guards)
 
     def tick(self, t_ns: int, setpoints: FloatArray, expires_ns: int) -> Snapshot:
         """Let one tick pass: send, move the world, wait, look."""
@@ -286,8 +216,7 @@ class EmulatedBackend:
         shown_ns = self.board.clock.now_ns()
         for device in self.fieldbus:
             driven |= device.driven(self._pace.host_ns(t_ns))
-        self.world.write(positions_within(driven, self.actuators, self._setpoints, t_ns))
-        self.world.hold((t_ns - self.world.now_ns) // self.world.bench.tick_ns)
+        self._follow(driven, t_ns)
         return shown_ns
 
     def _seen(self, t_ns: int) -> Snapshot:

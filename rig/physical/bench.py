@@ -4,7 +4,7 @@ A dry run: nobody lies at the bench. What devices measure is read from them alon
 device measures, is the simulated bench it extends, whose arm and bed stand where the real ones do.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -14,19 +14,18 @@ import numpy as np
 
 from firmware_bridge.discovery import Port
 from firmware_bridge.heart import Heart
-from rig.core.backend import Report, Stretch
-from rig.core.bench import BenchSpec, load_bench
-from rig.core.channel import FloatArray, Layout, Quality, Snapshot
+from rig.core.backend import Report
+from rig.core.bench import BenchSpec
+from rig.core.channel import FloatArray, Quality, Snapshot
 from rig.core.clock import MonotonicClock
-from rig.core.command import Actuator, Command, Plan, actuator_index
-from rig.core.errors import ConfigError, RigFault, UsageError
+from rig.core.command import Command
+from rig.core.errors import RigFault, UsageError
 from rig.core.pace import Pace
-from rig.core.rows import Readings, Sending, aged, positions_within, run
-from rig.core.watch import Guard, Watch
+from rig.core.rows import Readings, Sending
 from rig.physical.devices import Devices
 from rig.physical.finding import unmeasured
-from rig.sim.backend import SimBackend
 from rig.sim.faults import SensorFault
+from rig.sim.wired import WiredBench
 from safety_monitor.process import RemoteMonitor
 from safety_monitor.realtime import Loop
 
@@ -36,7 +35,7 @@ LOOP = Loop(sleep_ns=500_000, idle_ns=50_000_000)
 """Rows come every few milliseconds here, not every one."""
 
 
-class PhysicalBench:
+class PhysicalBench(WiredBench):
     """The devices of a physical bench in a dry run; a context manager that leaves each safe.
 
     Time is the machine's. A tick that comes late makes the trial late (`Pace.stalled_ns`), it is never skipped.
@@ -68,10 +67,8 @@ class PhysicalBench:
                 f'For a dry run with nobody there write unmeasured = "simulated" in its file; '
                 f"channels without a device: {silent}"
             )
-        self.bench, self._rules, self._enforces = bench, tuple(rules), enforces
-        self.world = SimBackend(load_bench(bench.base), seed, tuple(faults))
-        if self.world.layout.names != bench.layout.names:
-            raise ConfigError(f"bench {bench.name}", [f"its channels must be those of {bench.base}"])
+        super().__init__(bench, seed, faults)
+        self._rules, self._enforces = tuple(rules), enforces
         self._clock = MonotonicClock()
         self._monitors: list[RemoteMonitor] = []
         self.devices = Devices(bench, self._clock, self._monitor_on, ports)
@@ -79,7 +76,6 @@ class PhysicalBench:
         self._columns = np.array([bench.layout.index(n) for n in measured], dtype=np.intp)
         self._measured = frozenset(measured)
         self._stack = ExitStack()
-        self._sending = Sending()
         self._pace = Pace(self._clock, bench.tick_ns)
 
     # ---- lifetime
@@ -106,38 +102,6 @@ class PhysicalBench:
     ) -> None:
         stack, self._stack = self._stack, ExitStack()
         stack.__exit__(kind, error, trace)
-
-    # ---- what there is
-
-    @property
-    def layout(self) -> Layout:
-        """Every channel of the bench, intents included."""
-        return self.bench.layout
-
-    @property
-    def actuators(self) -> tuple[Actuator, ...]:
-        """Every quantity the gate may pass setpoints to."""
-        return self.bench.actuators
-
-    @property
-    def now_ns(self) -> int:
-        """Trial time of the last tick."""
-        return self._snapshot.t_ns
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """What a start may name beside actuators and body inputs."""
-        return self.world.starts
-
-    @property
-    def setpoints(self) -> FloatArray:
-        """The setpoints in force, shape (actuators,)."""
-        return self._setpoints.copy()
-
-    @property
-    def pace(self) -> Pace:
-        """How punctual the bench has been."""
-        return self._pace
 
     def why_not_slow(self) -> str:
         """Return why there are no long ticks here."""
@@ -175,36 +139,6 @@ class PhysicalBench:
             if reading.quality is not Quality.GOOD or not near:
                 yield f"{a.name} reads {reading.value:.4g} ({reading.quality.name.lower()}), not {wanted:.4g} {a.unit}"
 
-    def set_body(self, values: Mapping[str, float]) -> None:
-        """Let the simulated person do this from the next tick on."""
-        self.world.set_body(values)
-
-    def set_intent(self, values: Mapping[str, float]) -> None:
-        """Say from the next tick on what the controller is about to do."""
-        self.world.set_intent(values)
-
-    # ---- reading and writing
-
-    def snapshot(self) -> Snapshot:
-        """Return every channel at the last tick."""
-        return self._snapshot
-
-    def read(self, t_ns: int) -> Snapshot:
-        """Return the newest reading of every channel as seen at ``t_ns``, now or later."""
-        return aged(self._snapshot, t_ns)
-
-    def write(self, commands: Iterable[Command]) -> None:
-        """Send setpoints that the gate has passed, all or none.
-
-        Raises:
-            RigFault: If one may not be sent, or a device does not take its own.
-        """
-        taken, wanted = tuple(commands), self._setpoints.copy()
-        for command in taken:
-            wanted[actuator_index(self.actuators, command.actuator)] = command.value
-        self._setpoints = wanted
-        self._send(wanted, None)
-
     def make_safe(self) -> None:
         """Let every device do what is safe for its actuators.
 
@@ -215,21 +149,12 @@ class PhysicalBench:
 
     # ---- running
 
-    def stretch(self, plan: Plan, watch: Watch, guards: Sequence[Guard] = ()) -> Stretch:
-        """Run the plan's rows until it ends, a guard holds, or the watch asks for attention.
-
-        Raises:
-            RigFault: If a setpoint or the lease is not allowed, or a device is SAFE or out of reach.
-            UsageError: If the plan is for another time or other actuators.
-        """
-        return run(self, self.bench.tick_ns, plan, watch, guards)
-
     def tick(self, t_ns: int, setpoints: FloatArray, expires_ns: int) -> Snapshot:
         """Let one tick pass: send, wait, look, and hand what is seen to the monitors with wires of their own."""
         self._setpoints = setpoints
         self._send(setpoints, expires_ns)
         self._pace.wait(t_ns, 0, self)
-        self._follow(t_ns)
+        self._follow(self._stands(), t_ns)
         self._snapshot = self._seen(t_ns)
         for monitor in self._monitors:
             monitor.send(self._snapshot)
@@ -256,12 +181,10 @@ class PhysicalBench:
             raise
         self._sending.sent(setpoints, now_ns)
 
-    def _follow(self, t_ns: int) -> None:
-        """Let what is simulated stand where the devices stand."""
+    def _stands(self) -> dict[str, float]:
+        """Return where the devices say that actuators stand."""
         stands = {a.name: self._snapshot.value(a.name) for a in self.actuators if a.name in self._measured}
-        good = {n: v for n, v in stands.items() if np.isfinite(v)}
-        self.world.write(positions_within(good, self.actuators, self._setpoints, t_ns))
-        self.world.hold((t_ns - self.world.now_ns) // self.world.bench.tick_ns)
+        return {name: value for name, value in stands.items() if np.isfinite(value)}
 
     def _seen(self, t_ns: int) -> Snapshot:
         """Return the bench as it shows itself at ``t_ns``.
