@@ -1,11 +1,14 @@
 """What the bench at a console can be doing, and the stop that holds over a restart."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rig.console.access import Person
+from rig.console.audit import Audit
 from rig.core.clock import NS_PER_S, monotonic_ns, wall_utc
-from rig.core.errors import RunError
+from rig.core.errors import RunError, UsageError
 from rig.core.record.entries import Entry
 
 
@@ -41,6 +44,42 @@ def latched(audit: Iterable[Entry]) -> Stopped | None:
         elif entry.kind == "reset" and entry.body.get("result") == "done":
             found = None
     return found
+
+
+class Latch:
+    """The stop that holds until somebody has looked at the bench; whoever uses it holds a lock around every call.
+
+    Attributes:
+        stopped: By whom; None where nothing is stopped.
+    """
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+        self.stopped = latched(audit.entries())
+
+    def trip(self, person: Person) -> None:
+        """Hold from now on."""
+        self.stopped = Stopped(person.name, person.role.value, wall_utc().isoformat(timespec="seconds"), None)
+
+    def settle(self, person: Person, was: State, safe_s: float | None) -> None:
+        """Note how soon the bench was safe; a full disk must not keep anybody from stopping."""
+        utc = self.stopped.utc if self.stopped else ""
+        self.stopped = Stopped(person.name, person.role.value, utc, safe_s)
+        with contextlib.suppress(RunError):
+            self._audit.note(person, "stop", "done", was=was.value, safe_after_s=safe_s)
+
+    def release(self, person: Person, cause: str, looked: bool) -> None:
+        """Let go, with a cause and after a look at the bench.
+
+        Raises:
+            UsageError: If one of them is missing.
+        """
+        if len(cause.strip()) < 3:
+            raise UsageError("say what the cause was")
+        if not looked:
+            raise UsageError("go to the bench and look; then confirm that it is safe to go on")
+        self._audit.note(person, "reset", "done", cause=cause.strip(), looked=True)
+        self.stopped = None
 
 
 class Drift:

@@ -46,7 +46,7 @@ def station_now(bench: Station, person: Person, runs: Path) -> StationNow:
 
 def stop_now(bench: Station) -> StopNow | None:
     """Return who stopped the bench."""
-    s = bench.stopped
+    s = bench.latch.stopped
     return StopNow(by=s.by, role=s.role, utc=s.utc, safe_after_s=s.safe_after_s) if s else None
 
 

@@ -15,15 +15,15 @@ from typing import Any
 from rig.console import preflight, worker
 from rig.console.access import Person
 from rig.console.audit import Audit
-from rig.console.bench_state import Drift, NotNow, State, Stopped, latched
+from rig.console.bench_state import Drift, Latch, NotNow, State
 from rig.console.control import Control
 from rig.console.holders import Holders
 from rig.console.process import STOP_ACK_S, Said, TrialProcess
 from rig.console.seat import Asked, Briefed
 from rig.console.under_way import UnderWay, under_way
 from rig.core.bench import load_bench
-from rig.core.clock import NS_PER_S, monotonic_ns, wall_utc
-from rig.core.errors import RunError, UsageError
+from rig.core.clock import NS_PER_S, monotonic_ns
+from rig.core.errors import UsageError
 from rig.core.event import Json
 from rig.doctor import Report
 from rig.trial.attended import Did, Word
@@ -50,8 +50,8 @@ class Station:
         self.examination = preflight.Examination(self.bench.embodiment)
         self.running: UnderWay | None = None
         self.last: tuple[Path, str, str] | None = None
-        self.stopped: Stopped | None = latched(audit.entries())
-        self.state = State.STOPPED if self.stopped else State.IDLE
+        self.latch = Latch(audit)
+        self.state = State.STOPPED if self.latch.stopped else State.IDLE
         self.control = Control()
         self._process: TrialProcess | None = None
         self.drift = Drift()
@@ -292,20 +292,14 @@ class Station:
             if moving is not None:
                 moving.ask_to_stop(Word(Did.STOPPED, person.name, person.role.value))
             self.state = State.STOPPED
-            self.stopped = Stopped(
-                person.name, person.role.value, wall_utc().isoformat(timespec="seconds"), None
-            )
+            self.latch.trip(person)
             self._touch()
         safe_ns = monotonic_ns() if moving is None else moving.safe_within(STOP_ACK_S)
         safe_s = None if safe_ns is None else (safe_ns - asked_ns) / NS_PER_S
         if moving is not None and safe_s is None:
             moving.break_in()
         with self._lock:
-            self.stopped = Stopped(
-                person.name, person.role.value, self.stopped.utc if self.stopped else "", safe_s
-            )
-            with contextlib.suppress(RunError):  # a full disk must not keep anybody from stopping
-                self._audit.note(person, "stop", "done", was=was.value, safe_after_s=safe_s)
+            self.latch.settle(person, was, safe_s)
             self._touch()
         return safe_s
 
@@ -320,13 +314,9 @@ class Station:
             self._ask(person, version, State.STOPPED)
             if self.running is not None:
                 raise NotNow("the trial is still closing its record; a moment")
-            if len(cause.strip()) < 3:
-                raise UsageError("say what the cause was")
-            if not looked:
-                raise UsageError("go to the bench and look; then confirm that it is safe to go on")
-            self._audit.note(person, "reset", "done", cause=cause.strip(), looked=True)
+            self.latch.release(person, cause, looked)
             self._end_process()
-            self.state, self.stopped, self.problem = State.IDLE, None, ""
+            self.state, self.problem = State.IDLE, ""
             self.examination.signed = None  # after a stop the bench is examined anew
             self._touch()
 

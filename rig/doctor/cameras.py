@@ -21,7 +21,7 @@ DRAWN = 3
 SOON_DAYS = 14
 SLOW = 1.5
 """A camera whose frames come this many times its period apart is too slow for what is declared."""
-_TODO = {
+_REMEDIES = {
     Flaw.FROZEN: "pull its plug and put it in again; if it freezes again, replace it",
     Flaw.BLACK: "take the cap off, put light on, open the aperture",
     Flaw.OVEREXPOSED: "shade the lamp or shorten the exposure",
@@ -69,7 +69,7 @@ def _judged(spec: CameraSpec, seen: Watched, frames: int) -> Check:
     said = f"{len(seen.stamps_ns)} of {frames} frames new, {period_s * 1000:.0f} ms apart"
     said += f"; {', '.join(wrong)}" if wrong else ""
     said += "" if seen.rising else "; stamps do not rise"
-    todo = "; ".join(_TODO[flaw] for flaw in wrong if flaw in _TODO)
+    todo = "; ".join(_REMEDIES[flaw] for flaw in wrong if flaw in _REMEDIES)
     if not todo:
         todo = (
             "use a port of its own, less resolution, or correct `period` in the bench file"
