@@ -165,6 +165,15 @@ def variables(text):
     return sorted({int(i) for i in re.findall(r"c(\d+)", text)})
 
 
+def specified(spec, text):
+    """Return one of RTAMT's specifications with a rule in it, and only the variables that uses."""
+    for i in variables(text):
+        spec.declare_var(NAMES[i], "float")
+    spec.spec = text.format(":")
+    spec.parse()
+    return spec
+
+
 def rtamt(rules, trace, base):
     """Print RTAMT's figures: one monitor per rule, only the variables it uses."""
     with warnings.catch_warnings():
@@ -172,11 +181,7 @@ def rtamt(rules, trace, base):
         import rtamt as peer
     ticks, total = 400, 0.0
     for _, text in rules:
-        spec, used = peer.StlDiscreteTimeOnlineSpecification(), variables(text)
-        for i in used:
-            spec.declare_var(NAMES[i], "float")
-        spec.spec = text.format(":")
-        spec.parse()
+        spec, used = specified(peer.StlDiscreteTimeOnlineSpecification(), text), variables(text)
         rows = [[(NAMES[i], float(trace.values[k, i])) for i in used] for k in range(ticks)]
         begin = time.process_time_ns()
         for k, row in enumerate(rows):
@@ -225,11 +230,7 @@ def replayed_by_rtamt(rules, trace, base):
         import rtamt as peer
     ticks, total = 2000, 0.0
     for _, text in rules:
-        spec = peer.StlDiscreteTimeOfflineSpecification()
-        for i in variables(text):
-            spec.declare_var(NAMES[i], "float")
-        spec.spec = text.format(":")
-        spec.parse()
+        spec = specified(peer.StlDiscreteTimeOfflineSpecification(), text)
         data = {"time": list(range(ticks))} | {
             NAMES[i]: trace.values[:ticks, i].tolist() for i in variables(text)
         }
